@@ -1,0 +1,1 @@
+"""Many federated-learning jobs, one fleet of unequal devices."""

@@ -1,0 +1,1 @@
+"""The world: simulated time, or real devices."""

@@ -1,0 +1,199 @@
+"""The command line: parses, calls app, prints. Heavy imports wait until a command needs them."""
+
+import sys
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mjfl.errors import ConfigError, MjflError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from mjfl.app import Ended
+    from mjfl.config.schema import Config
+    from mjfl.results.folder import RunFolder
+    from mjfl.results.metrics import RunSummary
+
+commands = typer.Typer(
+    name="mjfl",
+    help="Many federated-learning jobs, one fleet of unequal devices.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Overrule one key: jobs.0.max_rounds=50")
+]
+Out = Annotated[Path | None, typer.Option("--out", help="The folder that gets the run's folder.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")]
+Plain = Annotated[bool, typer.Option("--plain", help="No colours, no live table.")]
+
+
+class Listing(StrEnum):
+    RUNS = "runs"
+    SCHEDULERS = "schedulers"
+    TEMPLATES = "templates"
+
+
+@commands.command()
+def new(
+    path: Annotated[Path, typer.Argument(help="The file to write.")] = Path("experiment.toml"),
+    template: Annotated[str, typer.Option(help="What to start from; `mjfl ls templates` lists them.")] = "small",
+) -> None:
+    """Write a commented config to start from."""
+    from mjfl.studies import templates
+
+    text = templates.text(template)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise ConfigError("is there already; choose another name", source=str(path)) from None
+    except OSError as error:
+        raise ConfigError(f"cannot be written: {error.strerror}", source=str(path)) from None
+    print(f"{path} written. Try: mjfl run {path}")
+
+
+@commands.command()
+def run(
+    config: Annotated[Path | None, typer.Argument(help="A TOML file.")] = None,
+    settings: Settings = None,
+    out: Out = None,
+    resume: Annotated[Path | None, typer.Option("--resume", help="Go on with this run's folder.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check and explain the config; write nothing.")] = False,
+    json: Json = False,
+    plain: Plain = False,
+) -> None:
+    """Run one config. Exit codes: 0 done, 1 failed, 2 usage or config, 3 budget spent, 130 interrupted."""
+    from mjfl import app
+
+    if resume is not None:
+        if config is not None or settings or out is not None or dry_run:
+            raise ConfigError("--resume takes nothing but the run's folder: its config is in it")
+        from mjfl.results.folder import RunFolder
+
+        folder = RunFolder(resume)
+        checked = app.stored_config(folder)
+    else:
+        checked = _checked(config, settings)
+        if dry_run:
+            _explain(checked, json=json)
+            return
+        _warn(checked)
+        folder = app.create(checked, out or Path("runs"))
+    ended, summary = _watched(folder, checked, _console(plain), quiet=json)
+    _print_run(ended, summary, _console(plain), json=json)
+    raise typer.Exit(ended.exit_code)
+
+
+@commands.command()
+def sweep(
+    config: Annotated[Path, typer.Argument(help="A TOML file with a [sweep] table.")],
+    settings: Settings = None,
+    out: Out = None,
+    processes: Annotated[int, typer.Option("-j", "--processes", min=1, max=1024, help="Runs at a time.")] = 1,
+    json: Json = False,
+    plain: Plain = False,
+) -> None:
+    """Run every combination of [sweep], and compare them. Started again, it goes on where it was."""
+    from mjfl.cli.sweep import sweep as command
+
+    tables, source = _tables(config, settings)
+    raise typer.Exit(command(tables, source, out, processes, _console(plain), json=json))
+
+
+@commands.command()
+def ls(
+    what: Annotated[Listing, typer.Argument(help="What to list.")] = Listing.RUNS,
+    folder: Annotated[Path, typer.Option("--in", help="Where the runs are.")] = Path("runs"),
+    json: Json = False,
+    plain: Plain = False,
+) -> None:
+    """List runs, schedulers or templates."""
+    from mjfl.cli import listings
+
+    listings.show(what.value, folder, _console(plain), json=json)
+
+
+def main() -> None:
+    """The program: errors of ours end with one line and their exit code."""
+    try:
+        commands()
+    except MjflError as error:
+        print(f"mjfl: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)
+
+
+def _tables(path: Path | None, settings: list[str] | None) -> tuple[dict[str, Any], str]:
+    from mjfl.config import load
+
+    if path is None:
+        raise ConfigError("a config is needed: mjfl run CONFIG, or mjfl run --resume RUN")
+    return load.with_settings(load.read(path), settings or []), str(path)
+
+
+def _checked(path: Path | None, settings: list[str] | None) -> "Config":
+    from mjfl.config import load
+
+    tables, source = _tables(path, settings)
+    return load.check(tables, source)
+
+
+def _warn(config: "Config") -> None:
+    from mjfl.assembly import assemble
+
+    for note in assemble(config).notes:
+        print(f"mjfl: note: {note}", file=sys.stderr)
+
+
+def _explain(config: "Config", *, json: bool) -> None:
+    from mjfl.cli import listings
+
+    listings.explain(config, _console(plain=False), json=json)
+
+
+def _console(plain: bool) -> "Console":
+    from rich.console import Console
+
+    console = Console(no_color=plain or None, force_terminal=False if plain else None, highlight=False)
+    if not console.is_terminal:
+        console = Console(no_color=True, highlight=False, width=200)
+    return console
+
+
+def _watched(folder: "RunFolder", config: "Config", console: "Console", *, quiet: bool) -> "tuple[Ended, RunSummary]":
+    from mjfl import app
+    from mjfl.results import log, metrics
+
+    if quiet:
+        ended = app.execute(folder, config)
+        return ended, metrics.summary(log.read(folder.log))
+    from mjfl.reports.live import LiveRun, PlainRun
+
+    with LiveRun(console) if console.is_terminal else PlainRun(console) as live:
+        ended = app.execute(folder, config, live.watch)
+    return ended, live.run
+
+
+def _print_run(ended: "Ended", summary: "RunSummary", console: "Console", *, json: bool) -> None:
+    if json:
+        import orjson
+
+        result: Mapping[str, Any] = {"run": str(ended.folder.path), "status": ended.reason, **summary.as_json()}
+        print(orjson.dumps(result, option=orjson.OPT_INDENT_2).decode())
+        return
+    from mjfl.reports.tables import run_table
+
+    console.print(run_table(summary))
+    console.print(f"run: {ended.folder.path}", soft_wrap=True)
+    if ended.reason in ("interrupted", "budget") and not summary.ended:
+        console.print(f"stopped; go on with: mjfl run --resume {ended.folder.path}", soft_wrap=True)

@@ -1,0 +1,79 @@
+"""What `mjfl sweep` shows: progress, and the comparison at the end."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from mjfl.reports import tables
+from mjfl.results import log, metrics
+from mjfl.studies import grid
+from mjfl.studies import sweep as sweeps
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def sweep(
+    tables_: dict[str, Any], source: str, out: Path | None, processes: int, console: "Console", *, json: bool
+) -> int:
+    """Run it and print the comparison; the exit code."""
+    tasks = sweeps.tasks(grid.points(tables_, source), source)
+    name = tasks[0].config.name
+    out = out or Path("runs") / f"{name}-sweep"
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+        console=console,
+        disable=json or not console.is_terminal,
+        transient=True,
+    ) as progress:
+        bar = progress.add_task(name, total=len(tasks))
+
+        def done(result: sweeps.Result) -> None:
+            progress.advance(bar)
+            if not json and not console.is_terminal and not result.skipped:
+                console.print(
+                    f"{result.task.point.label}, seed {result.task.config.seed}: {result.status}", soft_wrap=True
+                )
+
+        results = sweeps.run(tasks, out, processes, done)
+    _print(name, results, out, console, json=json)
+    return _exit_code(results, len(tasks), out, console)
+
+
+def _print(name: str, results: list[sweeps.Result], out: Path, console: "Console", *, json: bool) -> None:
+    groups: dict[str, list[metrics.RunSummary]] = {}
+    for result in results:
+        if result.folder is not None and result.status in sweeps.COMPLETE:
+            groups.setdefault(result.task.point.label, []).append(metrics.summary(log.read(result.folder.log)))
+    shown = [tables.Group(label, runs) for label, runs in groups.items()]
+    if json:
+        print(orjson.dumps(tables.comparison_json(shown), option=orjson.OPT_INDENT_2).decode())
+    elif shown:
+        console.print(tables.comparison_table(f"{name}: {sum(len(g.runs) for g in shown)} runs", shown))
+        console.print(
+            "± is a 95 % interval over the seeds; times to target are medians with [first, last] and are simulated;\n"
+            "T/Tref is a round's time in units of a random plan's; score 1 is the exact optimum, 0 random.",
+            soft_wrap=True,
+        )
+        console.print(f"runs: {out}", soft_wrap=True)
+
+
+def _exit_code(results: list[sweeps.Result], expected: int, out: Path, console: "Console") -> int:
+    failed = [result for result in results if result.status in ("failed", "starved")]
+    for result in failed:
+        label = f"{result.task.point.label}, seed {result.task.config.seed}"
+        print(f"mjfl: {label}: {result.status}. {result.error}", file=sys.stderr)
+    if failed:
+        return 1
+    if len(results) < expected or any(result.status == "interrupted" for result in results):
+        print(f"mjfl: stopped; the same command goes on with what is left in {out}", file=sys.stderr)
+        return 130
+    return 0

@@ -1,0 +1,1 @@
+"""TOML to a validated config. Every error names its path in the file."""

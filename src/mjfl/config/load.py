@@ -1,0 +1,107 @@
+"""Reads a TOML file, lays [defaults] under every job, applies --set, and checks it all."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from mjfl.config import schema
+from mjfl.config.problems import problems
+from mjfl.errors import ConfigError
+
+Tables = dict[str, Any]
+FILE_KEYS = ("path", "history")
+
+
+def read(path: Path) -> Tables:
+    """The tables of a TOML file, files in it made absolute."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError("no such file", source=str(path)) from None
+    except IsADirectoryError:
+        raise ConfigError("is a folder; a TOML file is needed", source=str(path)) from None
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", source=str(path)) from None
+    except UnicodeDecodeError:
+        raise ConfigError("is no UTF-8 text", source=str(path)) from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigError(f"is no TOML: {error}", source=str(path)) from None
+    _make_absolute(tables, path.resolve().parent)
+    return tables
+
+
+def with_settings(tables: Tables, settings: Iterable[str]) -> Tables:
+    """A copy with `key.path=value` settings laid over it; a value is TOML, or else text."""
+    tables = deepcopy(tables)
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        if not equals or not key.strip():
+            raise ConfigError(f"--set {setting!r}: expected key=value, such as jobs.0.max_rounds=50")
+        set_path(tables, key.strip(), _value(text.strip()))
+    return tables
+
+
+def set_path(tables: Tables, key: str, value: Any) -> None:
+    """Set one key, addressed by its path: `jobs.0.target.accuracy`."""
+    place: Any = tables
+    parts = key.split(".")
+    for i, part in enumerate(parts[:-1]):
+        place = _step(place, part, ".".join(parts[: i + 1]))
+    last = parts[-1]
+    if isinstance(place, list):
+        place[_index(place, last, key)] = value
+    elif isinstance(place, dict):
+        place[last] = value
+    else:
+        raise ConfigError(f"cannot be set: {'.'.join(parts[:-1])} is {place!r}, not a table", path=key)
+
+
+def check(tables: Tables, source: str = "") -> schema.Config:
+    """The validated config; ConfigError names every wrong place."""
+    defaults = tables.get("defaults", {})
+    if not isinstance(defaults, dict):
+        raise ConfigError(f"is {defaults!r}; a table is needed", path="defaults", source=source)
+    if "name" in defaults:
+        raise ConfigError("every job needs its own name", path="defaults.name", source=source)
+    merged = {key: value for key, value in tables.items() if key not in ("sweep", "defaults")}
+    if isinstance(jobs := merged.get("jobs"), list):
+        merged["jobs"] = [{**defaults, **job} if isinstance(job, dict) else job for job in jobs]
+    try:
+        return schema.Config.model_validate(merged)
+    except ValidationError as error:
+        raise ConfigError(problems(error, merged, defaults), source=source) from None
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return text
+
+
+def _step(place: Any, part: str, path: str) -> Any:
+    if isinstance(place, list):
+        return place[_index(place, part, path)]
+    if isinstance(place, dict):
+        return place.setdefault(part, {})
+    raise ConfigError(f"cannot be set: {place!r} is not a table", path=path)
+
+
+def _index(items: list[Any], part: str, path: str) -> int:
+    if not (part.isascii() and part.isdigit() and int(part) < len(items)):
+        raise ConfigError(f"{part!r} is no place in a list of {len(items)}; they count from 0", path=path)
+    return int(part)
+
+
+def _make_absolute(place: Any, folder: Path) -> None:
+    """A file that a config names lies beside the config."""
+    children = place.items() if isinstance(place, Mapping) else enumerate(place) if isinstance(place, list) else ()
+    for key, child in children:
+        if key in FILE_KEYS and isinstance(child, str) and child and "\0" not in child:
+            place[key] = str(folder / child)
+        else:
+            _make_absolute(child, folder)

@@ -1,0 +1,215 @@
+"""What a config may say: names, types, defaults and limits. One file serves the simulator and, later, real devices."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+MAX_DEVICES = 20_000_000
+MAX_JOBS = 1_000
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+Positive = Annotated[float, Field(gt=0, le=1e12)]
+NotNegative = Annotated[float, Field(ge=0, le=1e12)]
+Chance = Annotated[float, Field(ge=0, le=1)]
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
+Rounds = Annotated[int, Field(ge=1, le=10**9)]
+DevicesPerRound = Annotated[int | float, Field(description="a share of the fleet below 1, or a number of devices")]
+
+
+class Table(BaseModel):
+    """A TOML table: unknown keys are errors, and true is not a number."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True, validate_default=False)
+
+
+def _ascending(pair: list[float]) -> list[float]:
+    if pair[0] > pair[1]:
+        raise ValueError(f"the first number must not be larger than the second, and {pair[0]} is larger than {pair[1]}")
+    return pair
+
+
+Range = Annotated[list[NotNegative], Field(min_length=2, max_length=2), AfterValidator(_ascending)]
+
+
+class Capabilities(Table):
+    """Formula 4 with drawn a_k and mu_k."""
+
+    kind: Literal["log-uniform", "uniform"] = "log-uniform"
+    fastest: Positive = 0.001
+    slowest: Positive = 0.030
+    fluctuation: Range = [0.2, 1.0]
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.fastest > self.slowest:
+            raise ValueError(f"fastest = {self.fastest} must not be larger than slowest = {self.slowest} (seconds)")
+        if self.fluctuation[0] <= 0:
+            raise ValueError(f"fluctuation = {self.fluctuation} must hold positive numbers")
+        return self
+
+
+class Released(Table):
+    """The constants of the paper's released code; `load` is MAC * tau * d of each job, in the jobs' order."""
+
+    kind: Literal["released"]
+    group: Literal["a", "b"] | None = "a"
+    load: list[Positive] | None = None
+
+
+class FleetFile(Table):
+    """Columns min_seconds_per_sample and delay_rate, or seconds.<job>: one row a device (.csv, .npz, .parquet)."""
+
+    kind: Literal["file"]
+    path: str
+
+
+class Always(Table):
+    kind: Literal["always"] = "always"
+
+
+class Bernoulli(Table):
+    """Every `period` seconds each device is reachable with this probability."""
+
+    kind: Literal["bernoulli"]
+    probability: Annotated[float, Field(gt=0, le=1)]
+    period: Positive = 60.0
+
+
+class Trace(Table):
+    """A CSV with the columns device, start, end: when each device is reachable."""
+
+    kind: Literal["trace"]
+    path: str
+    repeat: Positive | None = None
+
+
+class Fleet(Table):
+    devices: Annotated[int, Field(ge=1, le=MAX_DEVICES)] | None = None
+    profile: Annotated[Capabilities | Released | FleetFile, Field(discriminator="kind")] = Capabilities()
+    availability: Annotated[Always | Bernoulli | Trace, Field(discriminator="kind")] = Always()
+    dropout: Chance = 0.0
+
+
+Weight = Literal["auto"] | NotNegative
+
+
+class Cost(Table):
+    time_weight: Weight | dict[Name, Weight] = "auto"
+    fairness_weight: Weight | dict[Name, Weight] = "auto"
+    lead: Positive = 6.0
+    form: Literal["linear", "squares", "product"] = "linear"
+    variance: Literal["raw", "per-mean"] = "raw"
+    plan_time: Literal["max-expected", "expected-max"] = "max-expected"
+    fairness: bool = True
+
+
+class Scheduler(BaseModel):
+    """Every key beside `kind` is a field of the scheduler's class, checked there."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    kind: str = "exact"
+
+
+class Budget(Table):
+    sim_seconds: Positive | None = None
+    rounds: Rounds | None = None
+    wall_seconds: Positive | None = None
+
+
+class Engine(Table):
+    order: Literal["parallel", "sequential"] = "parallel"
+    plan: Literal["whole", "short"] = "whole"
+    release: Literal["device", "round"] = "device"
+    overtaking: bool = False
+    score: bool = True
+    budget: Budget = Budget()
+
+
+class CurveLearner(Table):
+    """The appendix's loss curve; `noise` is relative."""
+
+    kind: Literal["curve"] = "curve"
+    noise: Annotated[float, Field(ge=0, le=0.5)] = 0.0
+
+
+class QuadraticLearner(Table):
+    kind: Literal["quadratic"]
+    classes: Annotated[int, Field(ge=2, le=1000)] = 10
+    step: Annotated[float, Field(gt=0, le=1)] = 0.15
+    smoothing: Annotated[int, Field(ge=1, le=1000)] = 5
+
+
+class CurveTable(Table):
+    """loss(r) = 1 / (rate r + offset) + floor, or fitted to a CSV with the columns round, loss."""
+
+    rate: Annotated[float, Field(ge=0, le=1e6)] = 0.05
+    offset: Annotated[float, Field(gt=0, le=1e6)] = 0.4
+    floor: Annotated[float, Field(ge=0, le=1e6)] = 0.05
+    history: str | None = None
+
+
+class Partition(Table):
+    kind: Literal["classes", "correlated"] = "classes"
+    classes_per_device: Annotated[int, Field(ge=1, le=1000)] = 2
+
+
+class TargetTable(Table):
+    loss: Positive | None = None
+    accuracy: Annotated[float, Field(gt=0, le=1)] | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.loss is None) == (self.accuracy is None):
+            raise ValueError("give either loss or accuracy")
+        return self
+
+
+class Job(Table):
+    """One job; every key but the name may stand in [defaults] too."""
+
+    name: Name
+    devices_per_round: DevicesPerRound = 0.10
+    local_epochs: Annotated[int, Field(ge=1, le=100_000)] = 5
+    work: Positive = 1.0
+    samples: Annotated[int, Field(ge=1, le=10**9)] | Annotated[list[int], Field(min_length=2, max_length=2)] = 500
+    target: TargetTable | None = None
+    max_rounds: Rounds | None = None
+    starts_at: NotNegative = 0.0
+    min_answers: Annotated[float, Field(gt=0, le=1)] = 0.5
+    curve: CurveTable = CurveTable()
+    partition: Partition = Partition()
+
+    @model_validator(mode="after")
+    def _sizes(self) -> Self:
+        per_round = self.devices_per_round
+        if isinstance(per_round, bool) or not per_round > 0 or (per_round >= 1 and per_round != int(per_round)):
+            raise ValueError(f"devices_per_round = {per_round} must be a share below 1 or a whole number of devices")
+        if isinstance(self.samples, list) and not 1 <= self.samples[0] <= self.samples[1] <= 10**9:
+            raise ValueError(f"samples = {self.samples} must be [fewest, most], from 1 to 1000000000")
+        return self
+
+
+class Config(Table):
+    """A whole experiment."""
+
+    version: Annotated[Literal[1], Field(alias="schema")] = 1
+    name: Name = "experiment"
+    seed: Seed = 2022
+    learner: Annotated[CurveLearner | QuadraticLearner, Field(discriminator="kind")] = CurveLearner()
+    fleet: Fleet = Fleet()
+    cost: Cost = Cost()
+    scheduler: Scheduler = Scheduler()
+    engine: Engine = Engine()
+    jobs: Annotated[list[Job], Field(min_length=1, max_length=MAX_JOBS)]
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        names = [job.name for job in self.jobs]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"two jobs have the name {twice[0]!r}; every job needs its own")
+        return self
+
+    def as_toml(self) -> dict[str, Any]:
+        """Plain tables, without what was not said and has no default."""
+        return self.model_dump(by_alias=True, exclude_none=True)

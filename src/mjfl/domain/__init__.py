@@ -1,0 +1,1 @@
+"""What exists: devices, jobs, plans, costs, events. Numpy only."""

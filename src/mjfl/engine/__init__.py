@@ -1,0 +1,1 @@
+"""The loop. It knows no framework, no clock and no file."""

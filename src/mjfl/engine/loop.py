@@ -1,0 +1,277 @@
+"""The loop of the paper ('Multi-job FL Process'): every job repeats its six steps, asynchronously to the others.
+
+1 status request, 2 scheduling, 3 distribution, 4 local update, 5 upload, 6 aggregation.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from mjfl.domain.arrays import Bools, Ints
+from mjfl.domain.events import DeviceFinished, Event, JobFinished, RoundFinished, RoundStarted, RunFinished, RunStarted
+from mjfl.domain.plan import Plan
+from mjfl.domain.situation import Active, Outcome, Situation
+from mjfl.engine import checkpoint
+from mjfl.engine.backend import Backend, NothingToWaitFor, Reply
+from mjfl.engine.learner import Learner
+from mjfl.engine.problem import Problem
+from mjfl.engine.scoring import yardsticks
+from mjfl.engine.state import JobState, RoundState, begin
+from mjfl.errors import RunFailed
+from mjfl.scheduling.base import Scheduler
+
+
+class Engine:
+    """A run. Between two steps its state is whole, and can be saved or restored."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        scheduler: Scheduler,
+        backend: Backend,
+        learner: Learner,
+        stopwatch: Callable[[], float],
+        *,
+        score: bool = True,
+    ) -> None:
+        self.problem, self.scheduler, self.backend, self.learner = problem, scheduler, backend, learner
+        self._stopwatch = stopwatch
+        self._score = score
+        self.current = begin(problem, learner)
+
+    def run(self) -> Iterator[Event]:
+        """All events, one by one."""
+        for step in self.steps():
+            yield from step
+
+    def steps(self) -> Iterator[list[Event]]:
+        """The events of one step after another."""
+        state = self.current
+        if not state.begun:
+            state.begun = True
+            yield [self._run_started()]
+        while not state.ended:
+            if (waiting := self._candidates()) and (started := self._start_rounds(waiting)):
+                yield started
+                waiting = self._candidates()
+            yield self._next_answer(waiting)
+
+    def state(self) -> dict[str, Any]:
+        """What a resumed run needs, between two steps."""
+        return {
+            "engine": checkpoint.packed(self.current, self.learner),
+            "backend": self.backend.state(),
+            "scheduler": self.scheduler.state(),
+        }
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        checkpoint.unpack_into(self.current, data["engine"], self.learner)
+        in_flight = [(s.current.plan, s.weights) for s in self.current.jobs if s.current is not None]
+        self.backend.restore(data["backend"], in_flight)
+        self.scheduler.restore(data["scheduler"])
+
+    def _candidates(self) -> list[JobState]:
+        """Jobs between two rounds, the longest wait first; one after another if they are not to share the fleet."""
+        waiting = self.current.waiting()
+        if waiting and self.problem.rules.order == "sequential":
+            first = next(s for s in self.current.jobs if not s.ended)
+            return [first] if first.current is None else []
+        return waiting
+
+    def _start_rounds(self, waiting: list[JobState]) -> list[Event]:
+        events: list[Event] = []
+        for state in waiting:
+            if state.ready_since > self.backend.now:
+                break
+            event = self._start_round(state)
+            if event is not None:
+                events.append(event)
+            elif not self.problem.rules.overtaking:
+                break  # the longest wait first, or jobs with large plans starve
+        return events
+
+    def _start_round(self, state: JobState) -> Event | None:
+        job, now = state.job, self.backend.now
+        free = self._reachable_free()  # step 1
+        there = int(np.count_nonzero(free))
+        size = min(job.devices_per_round, there)
+        if size == 0 or (size < job.devices_per_round and self.problem.rules.plan == "whole"):
+            return None
+        self.current.idle_changes = 0
+        state.round += 1
+        active = [s.current.active for s in self.current.jobs if s.current is not None]
+        view = free.view()
+        view.flags.writeable = False
+        situation = Situation(job, state.round, size, view, state.costs, active, now, self.problem.seed)
+        start = self._stopwatch()
+        devices = self._checked(self.scheduler.select(situation), situation)  # step 2
+        decision_ms = (self._stopwatch() - start) * 1000
+        exact, random = yardsticks(situation, len(devices)) if self._score else (None, None)
+        plan = Plan(job.index, state.round, devices)
+        planned = float(state.costs(devices))
+        ends = now + state.costs.times.expected[devices]
+        n = len(devices)
+        state.current = RoundState(
+            Active(plan, now, ends), planned, exact, random, np.full(n, np.nan), np.zeros(n, bool), n
+        )
+        state.counts.add(devices)
+        self.current.free[devices] = False
+        self.backend.start(plan, state.weights)  # steps 3 to 5
+        return RoundStarted(now, job.name, state.round, devices.tolist(), decision_ms, now - state.ready_since)
+
+    def _reachable_free(self) -> Bools:
+        reachable = self.backend.reachable()
+        return self.current.free if reachable is None else self.current.free & reachable
+
+    def _checked(self, chosen: Ints, now: Situation) -> Ints:
+        devices = np.sort(np.asarray(chosen))
+        if not (
+            devices.ndim == 1
+            and 1 <= len(devices) <= now.size
+            and devices.dtype.kind in "iu"
+            and devices[0] >= 0
+            and devices[-1] < len(now.free)
+            and bool(now.free[devices].all())
+            and bool((devices[1:] != devices[:-1]).all())
+        ):
+            name = type(self.scheduler).__name__
+            raise RunFailed(
+                f"job {now.job.name!r}, round {now.round}: {name} chose {devices.tolist()!r}; expected 1 to {now.size} "
+                f"different devices of the {len(now.available)} that are free"
+            )
+        return devices.astype(np.int64, copy=False)
+
+    def _next_answer(self, waiting: list[JobState]) -> list[Event]:
+        state, rules = self.current, self.problem.rules
+        soonest = min((s.ready_since for s in waiting if s.ready_since > self.backend.now), default=None)
+        until = min((t for t in (soonest, rules.max_sim_seconds) if t is not None), default=None)
+        try:
+            reply = self.backend.wait(until, or_change=bool(waiting))
+        except NothingToWaitFor:
+            return self._give_up(waiting)
+        if reply is not None:
+            return self._answered(reply)
+        if rules.max_sim_seconds is not None and self.backend.now >= rules.max_sim_seconds:
+            return self._stop("budget")
+        if all(s.current is None for s in state.jobs) and soonest != self.backend.now:
+            state.idle_changes += 1
+            if state.idle_changes >= rules.patience:
+                return self._give_up(waiting)
+        return []
+
+    def _answered(self, reply: Reply) -> list[Event]:
+        state = self.current.jobs[reply.job]
+        round = state.current
+        assert round is not None
+        round.seconds[reply.slot] = reply.seconds
+        round.lost[reply.slot] = reply.lost
+        round.missing -= 1
+        if self.problem.rules.release == "device":
+            self.current.free[reply.device] = True
+        now = self.backend.now
+        events: list[Event] = [
+            DeviceFinished(now, state.job.name, state.round, reply.device, reply.seconds, reply.lost)
+        ]
+        if round.missing == 0:
+            self.current.free[round.plan.devices] = True
+            events += self._finish_round(state, round)
+        return events
+
+    def _finish_round(self, state: JobState, round: RoundState) -> list[Event]:
+        job, now = state.job, self.backend.now
+        answered = np.flatnonzero(~round.lost)
+        failed = len(answered) < min(job.min_answers, len(round.lost))
+        updates = self.backend.collect(round.plan, answered.tolist())
+        if not failed:
+            state.weights = self.learner.merge(job, state.weights, updates)  # step 6
+            state.progress = self.learner.score(job, state.round, state.weights)
+        event = self._round_finished(state, round, answered, failed)
+        state.current = None
+        state.ready_since = now
+        self.current.rounds += 1
+        self.scheduler.observe(
+            Outcome(round.plan, round.seconds, round.lost, event.unfairness, event.cost, event.total_cost, now)
+        )
+        if job.target is not None and not failed and job.target.reached(state.progress):
+            state.reached = (state.round, now)
+            return [event, *self._end(state, "target")]
+        if state.round >= job.max_rounds:
+            return [event, *self._end(state, "max_rounds")]
+        if self.current.rounds == self.problem.rules.max_total_rounds:
+            return [event, *self._stop("budget")]
+        return [event]
+
+    def _round_finished(self, state: JobState, round: RoundState, answered: Ints, failed: bool) -> RoundFinished:
+        job, model = state.job, self.problem.cost
+        seconds = self.backend.now - round.active.started
+        unfairness = state.counts.unfairness
+        weighed = unfairness / state.counts.mean_after(0) if model.variance == "per-mean" else unfairness
+        cost = model.round_cost(job.index, seconds, weighed)
+        others = [s.current.planned_cost for s in self.current.jobs if s.current is not None and s is not state]
+        members = round.plan.devices[answered]
+        return RoundFinished(
+            self.backend.now,
+            job.name,
+            state.round,
+            members.tolist(),
+            failed,
+            seconds,
+            model.weights[job.index].time_weight * seconds,
+            unfairness,
+            cost,
+            cost + sum(others),
+            round.planned_cost,
+            round.exact_cost,
+            round.random_cost,
+            state.progress.loss,
+            state.progress.accuracy,
+            int(job.samples[members].sum()),
+        )
+
+    def _end(self, state: JobState, reason: str) -> list[Event]:
+        state.ended = reason
+        now = self.backend.now
+        round, seconds = state.reached if state.reached is not None else (None, None)
+        done = state.round - (state.current is not None)
+        p = state.progress
+        events: list[Event] = [JobFinished(now, state.job.name, done, reason, p.loss, p.accuracy, round, seconds)]
+        unfinished = [s for s in self.current.jobs if not s.ended]
+        if not unfinished:
+            return [*events, self._run_finished()]
+        if self.problem.rules.order == "sequential":
+            unfinished[0].ready_since = max(unfinished[0].ready_since, now)
+        return events
+
+    def _stop(self, reason: str) -> list[Event]:
+        """End every job where it is."""
+        return [event for state in self.current.jobs if not state.ended for event in self._end(state, reason)]
+
+    def _give_up(self, waiting: list[JobState]) -> list[Event]:
+        """Nobody will ever come: end the job that has waited longest; another may need fewer devices."""
+        return self._end(waiting[0], "starved")
+
+    def _run_started(self) -> Event:
+        jobs: list[dict[str, object]] = [
+            {
+                "name": s.job.name,
+                "devices_per_round": s.job.devices_per_round,
+                "max_rounds": s.job.max_rounds,
+                "target": None if s.job.target is None else {s.job.target.metric: s.job.target.value},
+                "starts_at": s.job.starts_at,
+                "reference_seconds": s.costs.times.mean_slowest_of_random(s.job.devices_per_round),
+                "time_weight": self.problem.cost.weights[s.job.index].time_weight,
+                "fairness_weight": self.problem.cost.weights[s.job.index].fairness_weight,
+                "loss": s.progress.loss,
+            }
+            for s in self.current.jobs
+        ]
+        scheduler = type(self.scheduler).__name__.lower()
+        return RunStarted(self.backend.now, self.problem.devices, jobs, scheduler, self.problem.seed)
+
+    def _run_finished(self) -> Event:
+        reasons = {s.ended for s in self.current.jobs}
+        self.current.ended = next((r for r in ("starved", "budget") if r in reasons), "done")
+        rounds = {s.job.name: s.round - (s.current is not None) for s in self.current.jobs}
+        return RunFinished(self.backend.now, self.current.ended, rounds)

@@ -1,0 +1,35 @@
+"""What is to be solved: jobs, devices, cost, and the choices that the paper leaves open."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from mjfl.domain.cost import CostModel
+from mjfl.domain.job import Job
+from mjfl.domain.times import DeviceTimes
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How rounds share the fleet."""
+
+    order: Literal["parallel", "sequential"] = "parallel"  # sequential: one job after another, the paper's SJ-FL
+    plan: Literal["whole", "short"] = "whole"  # wait until a whole plan is free, or take who is there
+    release: Literal["device", "round"] = "device"  # a device is free at its own finish, or when its round ends
+    overtaking: bool = False  # may a job that can start pass one that has waited longer and cannot?
+    max_sim_seconds: float | None = None
+    max_total_rounds: int | None = None
+    patience: int = 10_000  # changes of availability, with nobody at work, until a waiting job is given up
+
+
+@dataclass(frozen=True)
+class Problem:
+    jobs: Sequence[Job]
+    times: Sequence[DeviceTimes]  # by job
+    cost: CostModel
+    rules: Rules
+    seed: int
+
+    @property
+    def devices(self) -> int:
+        return self.times[0].devices

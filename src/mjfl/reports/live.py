@@ -1,0 +1,120 @@
+"""What a terminal shows while a run goes on: a row for each job, and the progress of all."""
+
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from mjfl.reports import formats
+from mjfl.results.metrics import JobSummary, RunSummary
+from mjfl.scheduling import convergence
+
+_PER_SECOND = 4
+_PLAIN_SECONDS = 5.0
+
+
+class PlainRun:
+    """Watches a run where there is no terminal: a line every few seconds."""
+
+    def __init__(self, console: Console) -> None:
+        self.run = RunSummary()
+        self._console = console
+        self._printed_at = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def watch(self, event: Mapping[str, Any]) -> None:
+        self.run.add(event)
+        if time.monotonic() - self._printed_at > _PLAIN_SECONDS:
+            self._printed_at = time.monotonic()
+            self._console.print(self._line(), soft_wrap=True)
+
+    def _line(self) -> str:
+        run = self.run
+        jobs = ", ".join(f"{job.name} {job.rounds} (loss {formats.number(job.loss)})" for job in run.jobs.values())
+        return f"{formats.seconds(run.sim_seconds)} simulated; rounds: {jobs}"
+
+
+class LiveRun:
+    """Watches a run and draws it a few times a second."""
+
+    def __init__(self, console: Console) -> None:
+        self.run = RunSummary()
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed:.0f}/{task.total:.0f} rounds"),
+            TimeElapsedColumn(),
+            TextColumn("left:"),
+            TimeRemainingColumn(),
+            console=console,
+        )
+        self._task = self._progress.add_task("all jobs", total=1)
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._drawn_at = 0.0
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def watch(self, event: Mapping[str, Any]) -> None:
+        self.run.add(event)
+        now = time.monotonic()
+        if now - self._drawn_at > 1 / _PER_SECOND:
+            self._drawn_at = now
+            self._live.update(self._drawing(), refresh=True)
+
+    def _drawing(self) -> RenderableType:
+        run = self.run
+        left = {job.name: rounds_left(job) for job in run.jobs.values()}
+        self._progress.update(self._task, completed=run.rounds, total=max(run.rounds + sum(left.values()), 1))
+        table = Table(
+            title=f"{run.scheduler}: {formats.seconds(run.sim_seconds)} simulated, "
+            f"{formats.percent(run.busy_share())} busy",
+            title_justify="left",
+            header_style="bold",
+        )
+        for column in ("job", "round", "loss", "accuracy", "target", "unfairness", "cost", "score", "ms"):
+            table.add_column(column, justify="left" if column == "job" else "right")
+        for job in run.jobs.values():
+            table.add_row(
+                job.name,
+                f"{job.rounds}/{job.rounds + left[job.name]}" if not job.ended else f"{job.rounds} {job.ended}",
+                formats.number(job.loss),
+                formats.number(job.accuracy),
+                formats.target(job.target),
+                formats.number(job.unfairness),
+                formats.number(job.cost),
+                formats.number(job.last_score),
+                formats.number(job.last_decision_ms),
+            )
+        return Group(table, self._progress)
+
+
+def rounds_left(job: JobSummary) -> int:
+    """How many rounds a job will probably still need: by its loss so far, at most its maximum."""
+    if job.ended:
+        return 0
+    most = job.max_rounds - job.rounds
+    if not job.target or "loss" not in job.target:
+        return most
+    losses = np.array([np.nan if loss is None else loss for loss in job.losses[-200:]], float)
+    first = len(job.losses) - len(losses) + 1
+    curve = convergence.fit(np.arange(first, first + len(losses), dtype=float), losses, robust=False)
+    expected = curve.rounds_to(job.target["loss"]) if curve is not None else None
+    return most if expected is None else min(most, max(expected - job.rounds, 1))

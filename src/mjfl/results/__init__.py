@@ -1,0 +1,1 @@
+"""What happened: the log, the run's folder, and the figures that follow from the log."""

@@ -1,0 +1,206 @@
+"""What a log says of a run: times, fairness, coverage, score, busy share. Fed event by event, during a run or after."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mjfl.domain.arrays import Bools
+from mjfl.errors import RunFolderError
+
+
+@dataclass
+class JobSummary:
+    """One job so far."""
+
+    name: str
+    devices_per_round: int
+    max_rounds: int
+    target: Mapping[str, float] | None
+    reference_seconds: float
+    seen: Bools  # [K] whose data has reached the model
+    starts_at: float = 0.0
+    rounds: int = 0
+    failed_rounds: int = 0
+    lost_devices: int = 0
+    loss: float | None = None
+    accuracy: float | None = None
+    unfairness: float = 0.0
+    cost: float = 0.0
+    round_seconds: float = 0.0  # sum of the rounds' times: the job's part of the paper's objective
+    busy_seconds: float = 0.0  # sum over devices
+    waited_seconds: float = 0.0
+    decision_ms: float = 0.0  # of all decisions
+    last_decision_ms: float = 0.0
+    last_score: float | None = None
+    over_exact: float = 0.0  # sum of planned - exact
+    random_over_exact: float = 0.0
+    scored_rounds: int = 0
+    ended: str = ""
+    ended_at: float | None = None
+    rounds_to_target: int | None = None
+    seconds_to_target: float | None = None
+    losses: list[float | None] = field(default_factory=list)
+
+    @property
+    def coverage(self) -> float:
+        return float(self.seen.mean())
+
+    @property
+    def score(self) -> float | None:
+        return _score(self.over_exact, self.random_over_exact) if self.scored_rounds else None
+
+    @property
+    def mean_decision_ms(self) -> float:
+        return self.decision_ms / max(self.rounds, 1)
+
+
+@dataclass
+class RunSummary:
+    """A run so far."""
+
+    devices: int = 0
+    scheduler: str = ""
+    seed: int = 0
+    jobs: dict[str, JobSummary] = field(default_factory=dict)
+    sim_seconds: float = 0.0
+    wall_seconds: float = 0.0
+    device_events: int = 0
+    ended: str = ""
+
+    @property
+    def rounds(self) -> int:
+        return sum(job.rounds for job in self.jobs.values())
+
+    @property
+    def round_seconds(self) -> float:
+        """Formula 'min sum of T': the sum over all jobs and rounds."""
+        return sum(job.round_seconds for job in self.jobs.values())
+
+    @property
+    def score(self) -> float | None:
+        """1 is exact, 0 is random: 1 - sum(cost - exact) / sum(random - exact)."""
+        if not any(job.scored_rounds for job in self.jobs.values()):
+            return None
+        return _score(
+            sum(job.over_exact for job in self.jobs.values()), sum(job.random_over_exact for job in self.jobs.values())
+        )
+
+    @property
+    def coverage(self) -> float:
+        return _mean([job.coverage for job in self.jobs.values()])
+
+    @property
+    def unfairness(self) -> float:
+        return _mean([job.unfairness for job in self.jobs.values()])
+
+    @property
+    def mean_decision_ms(self) -> float:
+        return sum(job.decision_ms for job in self.jobs.values()) / max(self.rounds, 1)
+
+    @property
+    def relative_round_seconds(self) -> float | None:
+        """Mean of T / Tref over all rounds: 1 is what random plans take."""
+        parts = [j.round_seconds / j.reference_seconds for j in self.jobs.values() if j.reference_seconds > 0]
+        return sum(parts) / self.rounds if self.rounds else None
+
+    def busy_share(self, job: JobSummary | None = None) -> float:
+        """Device-seconds at work over device-seconds that passed; of one job or in total."""
+        busy = job.busy_seconds if job is not None else sum(j.busy_seconds for j in self.jobs.values())
+        return busy / (self.devices * self.sim_seconds) if self.devices and self.sim_seconds else 0.0
+
+    def add(self, event: Mapping[str, Any]) -> None:
+        """Take in one event; unknown kinds and fields are left alone."""
+        self.sim_seconds = event.get("sim_seconds", self.sim_seconds)
+        self.wall_seconds = event.get("wall_seconds", self.wall_seconds)
+        handler = getattr(self, f"_{event['kind']}", None)
+        if handler is not None:
+            handler(event)
+
+    def _run_started(self, event: Mapping[str, Any]) -> None:
+        self.devices, self.scheduler, self.seed = event["devices"], event["scheduler"], event["seed"]
+        for job in event["jobs"]:
+            self.jobs[job["name"]] = JobSummary(
+                job["name"],
+                job["devices_per_round"],
+                job["max_rounds"],
+                job["target"],
+                job["reference_seconds"],
+                np.zeros(self.devices, bool),
+                job.get("starts_at", 0.0),
+                loss=job.get("loss"),
+            )
+
+    def _round_started(self, event: Mapping[str, Any]) -> None:
+        job = self.jobs[event["job"]]
+        job.decision_ms += event["decision_ms"]
+        job.last_decision_ms = event["decision_ms"]
+        job.waited_seconds += event.get("waited_seconds", 0.0)
+
+    def _device_finished(self, event: Mapping[str, Any]) -> None:
+        job = self.jobs[event["job"]]
+        self.device_events += 1
+        job.busy_seconds += event["seconds"]
+        job.lost_devices += event["lost"]
+
+    def _round_finished(self, event: Mapping[str, Any]) -> None:
+        job = self.jobs[event["job"]]
+        job.rounds += 1
+        job.failed_rounds += event.get("failed", False)
+        if not event.get("failed", False):
+            job.seen[event["devices"]] = True
+        job.loss, job.accuracy = event["loss"], event["accuracy"]
+        job.losses.append(event["loss"])
+        job.unfairness, job.cost = event["unfairness"], event["cost"]
+        job.round_seconds += event["seconds"]
+        exact, random = event.get("exact_cost"), event.get("random_cost")
+        if exact is not None and random is not None:
+            job.over_exact += event["planned_cost"] - exact
+            job.random_over_exact += random - exact
+            job.scored_rounds += 1
+            job.last_score = _score(event["planned_cost"] - exact, random - exact)
+
+    def _job_finished(self, event: Mapping[str, Any]) -> None:
+        job = self.jobs[event["job"]]
+        job.ended, job.ended_at = event["reason"], event["sim_seconds"]
+        job.rounds_to_target, job.seconds_to_target = event["rounds_to_target"], event["seconds_to_target"]
+
+    def _run_finished(self, event: Mapping[str, Any]) -> None:
+        self.ended = event["reason"]
+
+    def as_json(self) -> dict[str, Any]:
+        """The summary as plain values."""
+        jobs = []
+        for job in self.jobs.values():
+            plain = {
+                k: v for k, v in vars(job).items() if k not in ("seen", "losses", "over_exact", "random_over_exact")
+            }
+            derived = {"coverage": job.coverage, "score": job.score, "busy_share": self.busy_share(job)}
+            jobs.append({**plain, **derived})
+        names = ("devices", "scheduler", "seed", "ended", "sim_seconds", "wall_seconds", "rounds", "round_seconds")
+        derived_names = ("score", "coverage", "unfairness", "mean_decision_ms", "relative_round_seconds")
+        values = {name: getattr(self, name) for name in (*names, *derived_names)}
+        return {**values, "busy_share": self.busy_share(), "jobs": jobs}
+
+
+def summary(events: Iterable[Mapping[str, Any]]) -> RunSummary:
+    """The summary of a whole log."""
+    run = RunSummary()
+    for event in events:
+        try:
+            run.add(event)
+        except (KeyError, TypeError, IndexError) as error:
+            number = event.get("seq", "?")
+            raise RunFolderError(f"event {number} ({event['kind']}) lacks or spoils {error}") from None
+    return run
+
+
+def _score(over_exact: float, random_over_exact: float) -> float:
+    if random_over_exact <= 0:  # all plans cost the same
+        return 1.0 if over_exact <= 0 else 0.0
+    return 1 - over_exact / random_over_exact
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values) if values else 0.0

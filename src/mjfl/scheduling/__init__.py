@@ -1,0 +1,1 @@
+"""Who trains: one file of `methods` for each scheduler."""

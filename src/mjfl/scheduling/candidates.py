@@ -1,0 +1,29 @@
+"""Random plans, without ever making a list of a million devices longer than needed."""
+
+import numpy as np
+
+from mjfl.domain.arrays import Floats, Ints
+
+
+def random_plans(available: Ints, size: int, number: int, rng: np.random.Generator) -> Ints:
+    """[number, size] plans, each uniform over the subsets of `available`."""
+    pool = len(available)
+    if size * size > pool // 2:
+        return available[np.argpartition(rng.random((number, pool)), size - 1, axis=1)[:, :size]]
+    picks = rng.integers(pool, size=(number, size))
+    while True:  # rows with a repetition are drawn again: less than half of them, each time
+        ordered = np.sort(picks, axis=1)
+        bad = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+        if not len(bad):
+            return available[picks]
+        picks[bad] = rng.integers(pool, size=(len(bad), size))
+
+
+def smallest(values: Floats | Ints, n: int) -> Ints:
+    """Places of the n smallest values, ties to the earlier place, in O(K) rather than by sorting all."""
+    if n >= len(values):
+        return np.arange(len(values))
+    limit = np.partition(values, n - 1)[n - 1]
+    below = np.flatnonzero(values < limit)
+    ties = np.flatnonzero(values == limit)[: n - len(below)]
+    return np.concatenate([below, ties])

@@ -1,0 +1,1 @@
+"""Many runs: every combination of a config's [sweep], each in its own folder."""

@@ -1,0 +1,84 @@
+"""Small problems for tests, made by hand."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mjfl.assembly import Parts, assemble
+from mjfl.config import load
+from mjfl.domain.arrays import Bools, Floats, Ints
+from mjfl.domain.cost import CostModel, JobWeights, PlanCosts
+from mjfl.domain.counts import Counts
+from mjfl.domain.job import Job
+from mjfl.domain.situation import Situation
+from mjfl.domain.times import DeviceTimes
+from mjfl.engine.loop import Engine
+from mjfl.results.metrics import RunSummary
+
+
+def job(devices: int, size: int, **changes: Any) -> Job:
+    return Job(0, "job", np.full(devices, 500), size, 100, **changes)
+
+
+def plan_costs(
+    seconds: Sequence[float] | Floats,
+    counts: Sequence[int] | Ints,
+    *,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    delay: Floats | None = None,
+    **model: Any,
+) -> PlanCosts:
+    """Costs of one job; `seconds` are the expected times, constant unless `delay` says otherwise."""
+    shift = np.asarray(seconds, float)
+    times = DeviceTimes(shift, np.zeros_like(shift) if delay is None else delay)
+    return PlanCosts(CostModel([JobWeights(alpha, beta)], **model), 0, times, Counts(np.array(counts, np.int64)))
+
+
+def situation(costs: PlanCosts, size: int, free: Bools | None = None, *, round: int = 1, seed: int = 0) -> Situation:
+    devices = costs.times.devices
+    everyone = np.ones(devices, bool) if free is None else free
+    return Situation(job(devices, size), round, size, everyone, costs, [], 0.0, seed)
+
+
+def random_costs(rng: np.random.Generator, devices: int, *, ties: bool = False, **model: Any) -> PlanCosts:
+    """A problem with any weights, times and counts."""
+    seconds = rng.integers(1, 4, devices).astype(float) if ties else np.exp(rng.normal(size=devices))
+    alpha, beta = np.exp(rng.normal(size=2) * 2)
+    return plan_costs(seconds, rng.integers(0, 5, devices), alpha=alpha, beta=beta, **model)
+
+
+def tables(**changes: Any) -> dict[str, Any]:
+    """A small config: three jobs, 100 devices; `a__b=value` sets a.b."""
+    made: dict[str, Any] = {
+        "schema": 1,
+        "seed": 1,
+        "learner": {"kind": "curve"},
+        "fleet": {"devices": 100},
+        "scheduler": {"kind": "exact"},
+        "defaults": {"devices_per_round": 10, "max_rounds": 200},
+        "jobs": [{"name": "long", "work": 3.0}, {"name": "medium"}, {"name": "short", "work": 0.3}],
+    }
+    for key, value in changes.items():
+        load.set_path(made, key.replace("__", "."), value)
+    return made
+
+
+def parts(**changes: Any) -> Parts:
+    return assemble(load.check(tables(**changes)))
+
+
+def engine(made: Parts, *, score: bool = True) -> Engine:
+    """An engine whose stopwatch stands still."""
+    return Engine(made.problem, made.scheduler, made.backend, made.learner, lambda: 0.0, score=score)
+
+
+def run(*, score: bool = True, **changes: Any) -> RunSummary:
+    """The summary of a whole run of a small config."""
+    from mjfl.domain.events import as_mapping
+
+    summary = RunSummary()
+    for event in engine(parts(**changes), score=score).run():
+        summary.add(as_mapping(event))
+    return summary

@@ -7,6 +7,7 @@ help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
 
 setup: $(STAMP)  ## make .venv with everything in it
+	@:
 
 $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -32,9 +33,9 @@ slow: setup  ## the long tests
 bench: setup  ## every figure of docs/measurements.md
 	@for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
 
-lock:  ## renew the pins in constraints.txt
+lock:  ## renew the pins in constraints.txt; torch keeps its own, or several GB of CUDA come along
 	@rm -rf .venv && $(PYTHON) -m venv .venv && $(BIN)/python -m pip install -qq --upgrade pip
-	@$(BIN)/python -m pip install -qq -e '.[dev]'
-	@$(BIN)/python -m pip freeze --exclude-editable --exclude mjfl | sed 's/+cpu$$//' > constraints.txt
+	@$(BIN)/python -m pip install -qq "$$(grep '^torch==' constraints.txt)" && $(BIN)/python -m pip install -qq -e '.[dev]'
+	@$(BIN)/python -m pip freeze --exclude-editable --exclude mjfl | sed 's/+cpu$$//' > constraints.new && mv constraints.new constraints.txt
 
 .PHONY: help setup run check format test slow bench lock

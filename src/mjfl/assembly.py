@@ -13,9 +13,9 @@ from mjfl.domain import fleet, keyed
 from mjfl.domain.arrays import Floats, Ints
 from mjfl.domain.cost import CostModel, JobWeights, automatic_weights
 from mjfl.domain.job import Job, Target
+from mjfl.domain.problem import Problem, Rules
 from mjfl.domain.times import DeviceTimes
 from mjfl.engine.learner import Learner
-from mjfl.engine.problem import Problem, Rules
 from mjfl.errors import ConfigError
 from mjfl.learning.curve import Curve
 from mjfl.learning.partition import class_split

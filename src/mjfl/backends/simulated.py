@@ -10,9 +10,9 @@ from mjfl.backends.availability import Always, Availability
 from mjfl.domain import keyed
 from mjfl.domain.arrays import Bools
 from mjfl.domain.plan import Plan
+from mjfl.domain.problem import Problem
 from mjfl.engine.backend import NothingToWaitFor, Reply
 from mjfl.engine.learner import Learner
-from mjfl.engine.problem import Problem
 
 
 class Simulated:

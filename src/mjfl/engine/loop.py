@@ -11,11 +11,11 @@ import numpy as np
 from mjfl.domain.arrays import Bools, Ints
 from mjfl.domain.events import DeviceFinished, Event, JobFinished, RoundFinished, RoundStarted, RunFinished, RunStarted
 from mjfl.domain.plan import Plan
+from mjfl.domain.problem import Problem
 from mjfl.domain.situation import Active, Outcome, Situation
 from mjfl.engine import checkpoint
 from mjfl.engine.backend import Backend, NothingToWaitFor, Reply
 from mjfl.engine.learner import Learner
-from mjfl.engine.problem import Problem
 from mjfl.engine.scoring import yardsticks
 from mjfl.engine.state import JobState, RoundState, begin
 from mjfl.errors import RunFailed
@@ -39,6 +39,7 @@ class Engine:
         self._stopwatch = stopwatch
         self._score = score
         self.current = begin(problem, learner)
+        scheduler.prepare(problem)
 
     def run(self) -> Iterator[Event]:
         """All events, one by one."""

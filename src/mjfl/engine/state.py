@@ -10,9 +10,9 @@ from mjfl.domain.cost import PlanCosts
 from mjfl.domain.counts import Counts
 from mjfl.domain.job import Job, Progress
 from mjfl.domain.plan import Plan
+from mjfl.domain.problem import Problem
 from mjfl.domain.situation import Active
 from mjfl.engine.learner import Learner
-from mjfl.engine.problem import Problem
 
 
 @dataclass

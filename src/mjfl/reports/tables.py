@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
-from mjfl.engine.problem import Problem
+from mjfl.domain.problem import Problem
 from mjfl.reports import formats
 from mjfl.results import statistics
 from mjfl.results.metrics import JobSummary, RunSummary

@@ -5,12 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from mjfl.domain.arrays import Ints
+from mjfl.domain.problem import Problem
 from mjfl.domain.situation import Outcome, Situation
 
 
 @dataclass
 class Scheduler(ABC):
     """Chooses the devices of every round."""
+
+    def prepare(self, problem: Problem) -> None:
+        """Called once, before the first round and again before `restore`: what is known of jobs, devices and cost."""
 
     @abstractmethod
     def select(self, now: Situation) -> Ints:

@@ -42,11 +42,14 @@ def situation(costs: PlanCosts, size: int, free: Bools | None = None, *, round: 
     return Situation(job(devices, size), round, size, everyone, costs, [], 0.0, seed)
 
 
-def random_costs(rng: np.random.Generator, devices: int, *, ties: bool = False, **model: Any) -> PlanCosts:
+def random_costs(
+    rng: np.random.Generator, devices: int, *, ties: bool = False, delayed: bool = False, **model: Any
+) -> PlanCosts:
     """A problem with any weights, times and counts."""
     seconds = rng.integers(1, 4, devices).astype(float) if ties else np.exp(rng.normal(size=devices))
     alpha, beta = np.exp(rng.normal(size=2) * 2)
-    return plan_costs(seconds, rng.integers(0, 5, devices), alpha=alpha, beta=beta, **model)
+    delay = seconds * rng.uniform(0.2, 1, devices) if delayed else None
+    return plan_costs(seconds, rng.integers(0, 5, devices), alpha=alpha, beta=beta, delay=delay, **model)
 
 
 def tables(**changes: Any) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class Simulated:
     def wait(self, until: float | None, or_change: bool) -> Reply | None:
         at = self._answers[0][0] if self._answers else None
         change = self._availability.next_change(self._now) if or_change else None
-        first = min((t for t in (until, change) if t is not None), default=None)
+        first = until if change is None else change if until is None else min(until, change)
         if at is not None and (first is None or at <= first):
             self._now, _, reply = heappop(self._answers)
             return reply

@@ -145,20 +145,31 @@ class Engine:
         return devices.astype(np.int64, copy=False)
 
     def _next_answer(self, waiting: list[JobState]) -> list[Event]:
-        state, rules = self.current, self.problem.rules
-        soonest = min((s.ready_since for s in waiting if s.ready_since > self.backend.now), default=None)
-        until = min((t for t in (soonest, rules.max_sim_seconds) if t is not None), default=None)
+        budget = self.problem.rules.max_sim_seconds
         try:
-            reply = self.backend.wait(until, or_change=bool(waiting))
+            reply = self.backend.wait(self._wake_at(waiting), or_change=bool(waiting))
         except NothingToWaitFor:
             return self._give_up(waiting)
         if reply is not None:
             return self._answered(reply)
-        if rules.max_sim_seconds is not None and self.backend.now >= rules.max_sim_seconds:
+        if budget is not None and self.backend.now >= budget:
             return self._stop("budget")
-        if all(s.current is None for s in state.jobs) and soonest != self.backend.now:
+        return self._waited_in_vain(waiting)
+
+    def _wake_at(self, waiting: list[JobState]) -> float | None:
+        """When the next job may begin, or the budget ends."""
+        times = [s.ready_since for s in waiting if s.ready_since > self.backend.now]
+        if self.problem.rules.max_sim_seconds is not None:
+            times.append(self.problem.rules.max_sim_seconds)
+        return min(times) if times else None
+
+    def _waited_in_vain(self, waiting: list[JobState]) -> list[Event]:
+        """Availability has changed, or a job may begin; with nobody at work that must not go on for ever."""
+        state, now = self.current, self.backend.now
+        if all(s.current is None for s in state.jobs) and all(s.ready_since < now for s in waiting):
             state.idle_changes += 1
-            if state.idle_changes >= rules.patience:
+            if state.idle_changes >= self.problem.rules.patience:
+                state.idle_changes = 0
                 return self._give_up(waiting)
         return []
 
@@ -176,7 +187,8 @@ class Engine:
             DeviceFinished(now, state.job.name, state.round, reply.device, reply.seconds, reply.lost)
         ]
         if round.missing == 0:
-            self.current.free[round.plan.devices] = True
+            if self.problem.rules.release == "round":
+                self.current.free[round.plan.devices] = True
             events += self._finish_round(state, round)
         return events
 

@@ -64,7 +64,8 @@ class State:
 
     def waiting(self) -> list[JobState]:
         """Jobs that could start a round, the longest wait first."""
-        return sorted((s for s in self.jobs if not s.ended and s.current is None), key=lambda s: s.ready_since)
+        waiting = [s for s in self.jobs if s.current is None and not s.ended]
+        return sorted(waiting, key=lambda s: s.ready_since) if len(waiting) > 1 else waiting
 
 
 def begin(problem: Problem, learner: Learner) -> State:

@@ -13,6 +13,8 @@ from mjfl.domain.arrays import Floats
 ROUND_ERROR = 0.3  # the paper: the real number of rounds is up to 30 % off the curve's
 _FLOORS = 120
 _MAX_ROUNDS = 10**9
+_TINY = 1e-100  # losses outside (tiny, 1 / tiny) are no losses
+_WILD = 1e-6  # nor are those so far from the others
 
 
 @dataclass(frozen=True)
@@ -42,13 +44,19 @@ class LossCurve:
 
 
 def fit(rounds: Floats, losses: Floats, *, robust: bool = True) -> LossCurve | None:
-    """The curve nearest to these losses; None where fewer than three are finite or nothing falls."""
-    good = np.isfinite(losses) & (losses > 0)
-    r, y = np.asarray(rounds, float)[good], np.asarray(losses, float)[good]
+    """The curve nearest to these losses; None where fewer than three of different rounds can be used."""
+    good = np.isfinite(losses) & (losses > _TINY) & (losses < 1 / _TINY)
+    if not good.any():
+        return None
+    size = float(np.median(losses[good]))
+    good &= (losses > _WILD * size) & (losses < size / _WILD)
+    r, y = np.asarray(rounds, float)[good], losses[good] / size
+    last = float(np.abs(r).max(initial=0.0))
     if len(r) < 3 or np.ptp(r) == 0:
         return None
-    curve = _by_grid(r, y)
-    return _soft(curve, r, y) if robust else curve
+    curve = _by_grid(r / last, y)  # in units of the last round and the middle loss
+    curve = _soft(curve, r / last, y) if robust else curve
+    return LossCurve(curve.rate / (last * size), curve.offset / size, curve.floor * size)
 
 
 def _by_grid(r: Floats, y: Floats) -> LossCurve:

@@ -30,7 +30,8 @@ class Frontier:
 
     def plan(self, j: int) -> Ints:
         """The devices of plan j."""
-        return np.setdiff1d(self.entered[: self.size + j], self.left[:j], assume_unique=True)
+        members = set(self.entered[: self.size + j].tolist()).difference(self.left[:j].tolist())
+        return np.array(sorted(members))
 
     def plans(self) -> Ints:
         """[plans, n] all of them."""
@@ -57,11 +58,13 @@ def frontier(costs: PlanCosts, free: Bools, size: int) -> Frontier:
             sums.append(int(counts[order[entered]].sum()))
         worst = -heap[0] // stride
         hopeful = np.flatnonzero(used < worst)
+        total = sums[-1]
         for place, count in zip(places[hopeful].tolist(), used[hopeful].tolist(), strict=True):
             if count < worst:
                 left.append(-heapreplace(heap, -(count * stride + place)) % stride)
                 entered.append(place)
-                sums.append(sums[-1] + count - worst)
+                total += count - worst
+                sums.append(total)
                 worst = -heap[0] // stride
         if worst == 0:  # nobody can be used less than never
             break

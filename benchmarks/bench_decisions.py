@@ -18,7 +18,9 @@ SLOW = {"rlds", "auto", "dnn"}  # they learn first: see their own benchmarks
 def milliseconds(name: str, devices: int, size: int, repeats: int) -> float:
     rng = np.random.default_rng(0)
     first = situation(devices, size)
-    counts = 1 + rng.poisson(3 * np.exp(-np.argsort(first.costs.times.order) / devices * 4))  # nobody unused: no early end
+    counts = 1 + rng.poisson(
+        3 * np.exp(-np.argsort(first.costs.times.order) / devices * 4)
+    )  # nobody unused: no early end
     scheduler = catalog.make(name, {})
     scheduler.prepare(problem_of(first))
     times = []

@@ -26,6 +26,7 @@ from mjfl.scheduling.convergence import LossCurve
 
 DEFAULT_DEVICES = 100
 DEFAULT_MAX_ROUNDS = 500
+LONGEST_ROUND = 1e12  # seconds
 RELEASED_LOADS = {"a": (450.0, 1600.0, 200.0), "b": (480.0, 1888.0, 220.0)}  # MAC * tau * d, in ms
 
 
@@ -45,6 +46,10 @@ def assemble(config: schema.Config) -> Parts:
     scheduler = catalog.make(config.scheduler.kind, config.scheduler.model_extra or {})
     file = _fleet_file(config)
     devices = _devices(config, file)
+    if devices * len(config.jobs) > schema.MAX_CELLS:
+        raise ConfigError(
+            f"{devices} devices times {len(config.jobs)} jobs is more than {schema.MAX_CELLS}", path="fleet.devices"
+        )
     notes: list[str] = []
     curves = {job.name: _curve(job, i) for i, job in enumerate(config.jobs)} if _is_curve(config) else {}
     jobs = [_job(config, i, devices, file, curves, notes) for i in range(len(config.jobs))]
@@ -157,7 +162,14 @@ def _times(config: schema.Config, jobs: list[Job], devices: int, file: Mapping[s
         made = fleet.released(devices, _released_loads(profile, jobs), config.seed)
     else:
         made = _fleet_of_file(file, jobs)
-    return [made.times(job) for job in jobs]
+    times = [made.times(job) for job in jobs]
+    for job, law in zip(jobs, times, strict=True):
+        if not law.expected.max() <= LONGEST_ROUND:
+            raise ConfigError(
+                f"a device would need {law.expected.max():.3g} s for a round; at most {LONGEST_ROUND:g} are allowed",
+                path=f"jobs.{job.index}",
+            )
+    return times
 
 
 def _released_loads(profile: schema.Released, jobs: list[Job]) -> dict[str, float]:

@@ -1,5 +1,6 @@
 """Which devices answer a status request, and when that may change."""
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -40,7 +41,7 @@ class Bernoulli:
         return keyed.uniforms(stream, np.arange(self.devices)) < self.probability
 
     def next_change(self, now: float) -> float | None:
-        return (self._period_at(now) + 1) * self.period
+        return max((self._period_at(now) + 1) * self.period, math.nextafter(now, math.inf))
 
     def _period_at(self, now: float) -> int:
         # The boundary itself belongs to the new period, whatever the division rounds to.
@@ -72,7 +73,7 @@ class Trace:
             return float(later[0]) if len(later) else None
         start = now // self._repeat * self._repeat
         moments = np.concatenate([start + self._changes, start + self._repeat + self._changes])
-        return float(moments[moments > now][0])
+        return float(min(moments[moments > now], default=math.nextafter(now, math.inf)))
 
     def most_at_once(self) -> int:
         """The largest number of devices that are ever reachable together."""

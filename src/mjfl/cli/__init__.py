@@ -131,6 +131,9 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
+    except OSError as error:
+        print(f"mjfl: {error.filename or ''}: {error.strerror or error}", file=sys.stderr)
+        sys.exit(1)
 
 
 def _tables(path: Path | None, settings: list[str] | None) -> tuple[dict[str, Any], str]:

@@ -6,6 +6,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 MAX_DEVICES = 20_000_000
 MAX_JOBS = 1_000
+MAX_CELLS = 200_000_000  # devices * jobs: some ten arrays of so many numbers must fit into memory
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 Positive = Annotated[float, Field(gt=0, le=1e12)]
@@ -72,7 +73,7 @@ class Bernoulli(Table):
 
     kind: Literal["bernoulli"]
     probability: Annotated[float, Field(gt=0, le=1)]
-    period: Positive = 60.0
+    period: Annotated[float, Field(ge=0.001, le=1e12)] = 60.0
 
 
 class Trace(Table):

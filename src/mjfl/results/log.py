@@ -20,7 +20,7 @@ class LogWriter:
     def __init__(self, path: Path, clock: Callable[[], float], seq: int = 0, size: int = 0) -> None:
         """Go on after `seq` events in `size` bytes; whatever stands behind them is cut off."""
         self._clock, self.seq = clock, seq
-        self._file = path.open("ab")
+        self._file = path.open("ab", buffering=0)
         self._file.truncate(size)
         self.size = size
         self._waiting: list[bytes] = []
@@ -42,8 +42,9 @@ class LogWriter:
         if self._waiting:
             data = b"".join(self._waiting)
             self._waiting.clear()
-            self._file.write(data)
-            self._file.flush()
+            left = memoryview(data)
+            while left:
+                left = left[self._file.write(left) :]
             self.size += len(data)
             self._waiting_bytes = 0
         self._flushed_at = self._clock()

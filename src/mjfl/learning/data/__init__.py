@@ -1,0 +1,1 @@
+"""Data sets: official files and a user's arrays become `arrays.Dataset`."""

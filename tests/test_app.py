@@ -1,6 +1,5 @@
 """Runs that are killed, cut short, or run out of disk, and what is left of them."""
 
-import os
 import resource
 import signal
 import subprocess
@@ -197,4 +196,4 @@ def test_a_missing_file_is_named_before_a_folder_is_made(tmp_path: Path) -> None
     config = load.check(tables(fleet__profile={"kind": "file", "path": "/nowhere/fleet.csv"}))
     with pytest.raises(ConfigError, match=r"/nowhere/fleet.csv: no such file"):
         app.create(config, tmp_path)
-    assert not os.listdir(tmp_path)
+    assert not list(tmp_path.iterdir())

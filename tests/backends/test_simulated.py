@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ def backend(dropout: float = 0.0) -> Simulated:
 
 
 def answers(made: Simulated) -> list[tuple[float, Reply]]:
-    found = []
+    found: list[tuple[float, Reply]] = []
     while True:
         try:
             reply = made.wait(None, or_change=False)
@@ -37,7 +38,7 @@ def test_answers_come_in_the_order_of_their_times() -> None:
     start(made, 1, range(10, 20))
     found = answers(made)
     assert len(found) == 20
-    assert all(a <= b for (a, _), (b, _) in zip(found, found[1:], strict=False))
+    assert all(a <= b for (a, _), (b, _) in pairwise(found))
     assert all(now == pytest.approx(reply.seconds) for now, reply in found)
 
 

@@ -68,7 +68,7 @@ def test_wrong_fleets_are_named(tmp_path: Path, text: str, said: str) -> None:
 def test_foreign_bytes_are_no_fleet(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(b"\x93NUMPY\x00\xff" * 9)
-    with pytest.raises(ConfigError, match="fleet.profile.path"):
+    with pytest.raises(ConfigError, match=r"fleet.profile.path"):
         fleet_of(path)
 
 

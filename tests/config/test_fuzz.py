@@ -54,7 +54,8 @@ def try_it(tables: dict[str, Any], folder: Path) -> None:
         for _ in islice(engine(assemble(load.check(read, str(path)))).steps(), 30):
             pass
     except ConfigError as error:
-        assert str(error).strip()
+        if not str(error).strip():
+            raise
 
 
 @RELAXED

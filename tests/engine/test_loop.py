@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ def test_the_log_tells_the_rounds_in_order() -> None:
     found = events()
     assert isinstance(found[0], RunStarted)
     assert isinstance(found[-1], RunFinished)
-    assert all(a.sim_seconds <= b.sim_seconds for a, b in zip(found, found[1:], strict=False))
+    assert all(a.sim_seconds <= b.sim_seconds for a, b in pairwise(found))
     for job in ("long", "medium", "short"):
         started = [e for e in of(RoundStarted, found) if e.job == job]
         finished = [e for e in of(RoundFinished, found) if e.job == job]
@@ -172,7 +173,7 @@ class Wrong(Scheduler):
 def test_a_wrong_plan_stops_the_run_and_is_named(devices: tuple[Any, ...]) -> None:
     made = parts()
     made.scheduler = Wrong(devices)
-    with pytest.raises(RunFailed, match="job 'long', round 1: Wrong chose .*expected 1 to 10 different devices"):
+    with pytest.raises(RunFailed, match=r"job 'long', round 1: Wrong chose .*expected 1 to 10 different devices"):
         list(engine(made).run())
 
 

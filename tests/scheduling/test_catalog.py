@@ -44,5 +44,5 @@ def test_schedulers_of_other_packages_are_found() -> None:
 def test_an_unknown_name_gets_a_suggestion() -> None:
     with pytest.raises(ConfigError, match=r"scheduler.kind: 'exakt' is no scheduler; did you mean 'exact'"):
         catalog.make("exakt", {})
-    with pytest.raises(ConfigError, match="known: annealing, .*exact"):
+    with pytest.raises(ConfigError, match=r"known: annealing, .*exact"):
         catalog.make("zzz", {})

@@ -57,9 +57,10 @@ def _print(name: str, results: list[sweeps.Result], out: Path, console: "Console
     if json:
         print(orjson.dumps(tables.comparison_json(shown), option=orjson.OPT_INDENT_2).decode())
     elif shown:
-        console.print(tables.comparison_table(f"{name}: {sum(len(g.runs) for g in shown)} runs", shown))
+        for table in tables.comparison_tables(f"{name}: {sum(len(g.runs) for g in shown)} runs", shown):
+            console.print(table)
         console.print(
-            "± is a 95 % interval over the seeds; times to target are medians with [first, last] and are simulated;\n"
+            "± is a 95 % interval over the seeds; times are simulated, those to target medians with their range;\n"
             "T/Tref is a round's time in units of a random plan's; score 1 is the exact optimum, 0 random.",
             soft_wrap=True,
         )

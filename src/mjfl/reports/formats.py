@@ -10,10 +10,15 @@ def seconds(value: float | None) -> str:
     """Seconds, minutes, hours or days, with three digits or so."""
     if value is None or not math.isfinite(value):
         return "–"
+    size, unit = _unit(value)
+    return f"{number(value / size)} {unit}"
+
+
+def _unit(value: float) -> tuple[int, str]:
     for limit, unit, size in ((120, "s", 1), (7200, "min", 60), (172_800, "h", 3600)):
         if value < limit:
-            return f"{number(value / size)} {unit}"
-    return f"{number(value / 86_400)} d"
+            return size, unit
+    return 86_400, "d"
 
 
 def number(value: float | None) -> str:
@@ -29,9 +34,9 @@ def number(value: float | None) -> str:
         return f"{value:.0f}"
     if size >= 10:
         return f"{value:.1f}"
-    if size >= 0.001 or value == 0:
-        return f"{value:.2f}" if size >= 0.1 or value == 0 else f"{value:.4f}"
-    return f"{value:.1e}"
+    if size >= 0.1 or value == 0:
+        return f"{value:.2f}"
+    return f"{value:.3f}" if size >= 0.001 else f"{value:.1e}"
 
 
 def percent(value: float) -> str:
@@ -39,22 +44,26 @@ def percent(value: float) -> str:
 
 
 def estimate(value: Estimate) -> str:
-    """Mean and half width, both with the digits that the half width deserves."""
+    """Mean and half width, with the same number of decimals."""
+    mean = number(value.mean)
     if value.half_width is None:
-        return number(value.mean)
-    return f"{number(value.mean)} ± {number(value.half_width)}"
+        return mean
+    decimals = len(mean.partition(".")[2]) if "e" not in mean else 3
+    return f"{mean} ± {value.half_width:,.{decimals}f}"
 
 
 def reached(value: Reached) -> str:
-    """Median time, and how many of the runs got there."""
+    """Median time with the range, in one unit, and how many of the runs got there."""
     if not value.reached:
         return f"not reached (0/{value.runs})"
-    median = seconds(value.median) if math.isfinite(value.median) else "not reached"
     share = "" if value.reached == value.runs else f" ({value.reached}/{value.runs})"
-    if value.runs == 1 or not math.isfinite(value.median):
-        return f"{median}{share}"
-    last = seconds(value.last) if math.isfinite(value.last) else "never"
-    return f"{median} [{seconds(value.first)}, {last}]{share}"
+    if not math.isfinite(value.median):
+        return f"not reached{share}"
+    size, unit = _unit(value.median)
+    if value.runs == 1:
+        return f"{number(value.median / size)} {unit}"
+    last = number(value.last / size) if math.isfinite(value.last) else "never"
+    return f"{number(value.median / size)} ({number(value.first / size)} to {last}) {unit}{share}"
 
 
 def target(value: Mapping[str, float] | None) -> str:

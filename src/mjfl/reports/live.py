@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -88,6 +89,7 @@ class LiveRun:
             f"{formats.percent(run.busy_share())} busy",
             title_justify="left",
             header_style="bold",
+            box=SIMPLE_HEAD,
         )
         for column in ("job", "round", "loss", "accuracy", "target", "unfairness", "cost", "score", "ms"):
             table.add_column(column, justify="left" if column == "job" else "right")

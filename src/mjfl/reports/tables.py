@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from mjfl.domain.problem import Problem
@@ -12,7 +13,7 @@ from mjfl.results import statistics
 from mjfl.results.metrics import JobSummary, RunSummary
 
 _REASONS = {
-    "target": "target reached",
+    "target": "at its target",
     "max_rounds": "maximum rounds",
     "budget": "budget spent",
     "starved": "never enough devices",
@@ -21,19 +22,21 @@ _REASONS = {
 
 
 def _table(title: str, columns: Sequence[str], *, left: int = 1) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", pad_edge=False)
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=SIMPLE_HEAD)
+    table.pad_edge = False
     for i, column in enumerate(columns):
         table.add_column(column, justify="left" if i < left else "right")
     return table
 
 
-def run_table(run: RunSummary) -> Table:
-    """What happened in one run: a row for each job, and one for all."""
+def run_tables(run: RunSummary) -> list[Table]:
+    """What happened in one run: how far each job came, and how it was scheduled."""
     title = f"{run.scheduler}, {run.devices} devices, seed {run.seed}: {formats.seconds(run.sim_seconds)} simulated"
-    columns = [
-        "job", "ended", "rounds", "failed", "target", "loss", "accuracy", "time to target", "ΣT", "unfairness",
-        "coverage", "score", "busy", "ms/decision",
-    ]  # fmt: skip
+    return [_learned(run, title), _scheduled(run)]
+
+
+def _learned(run: RunSummary, title: str) -> Table:
+    columns = ["job", "ended", "rounds", "failed", "loss", "accuracy", "target", "time to target"]
     table = _table(title, columns, left=2)
     for job in run.jobs.values():
         table.add_row(
@@ -41,25 +44,31 @@ def run_table(run: RunSummary) -> Table:
             _REASONS.get(job.ended, job.ended),
             str(job.rounds),
             str(job.failed_rounds),
-            formats.target(job.target),
             formats.number(job.loss),
             formats.number(job.accuracy),
+            formats.target(job.target),
             _time_to_target(job),
-            formats.seconds(job.round_seconds),
-            formats.number(job.unfairness),
-            formats.percent(job.coverage),
-            formats.number(job.score),
-            formats.percent(run.busy_share(job)),
-            formats.number(job.mean_decision_ms),
         )
-    table.add_section()
-    failed = sum(job.failed_rounds for job in run.jobs.values())
-    table.add_row(
-        "all", "", str(run.rounds), str(failed), "", "", "", "", formats.seconds(run.round_seconds),
-        formats.number(run.unfairness), formats.percent(run.coverage), formats.number(run.score),
-        formats.percent(run.busy_share()), formats.number(run.mean_decision_ms),
-    )  # fmt: skip
     return table
+
+
+def _scheduled(run: RunSummary) -> Table:
+    table = _table("", ["job", "ΣT", "unfairness", "coverage", "score", "busy", "ms/decision"])
+    for job in run.jobs.values():
+        table.add_row(job.name, *_scheduling_cells(job, run.busy_share(job)))
+    table.add_row("all", *_scheduling_cells(run, run.busy_share()))
+    return table
+
+
+def _scheduling_cells(found: JobSummary | RunSummary, busy: float) -> list[str]:
+    return [
+        formats.seconds(found.round_seconds),
+        formats.number(found.unfairness),
+        formats.percent(found.coverage),
+        formats.number(found.score),
+        formats.percent(busy),
+        formats.number(found.mean_decision_ms),
+    ]
 
 
 def _time_to_target(job: JobSummary) -> str:
@@ -67,7 +76,7 @@ def _time_to_target(job: JobSummary) -> str:
         return "–"
     if job.seconds_to_target is None:
         return "not reached" if job.ended else "–"
-    return f"{formats.seconds(job.seconds_to_target - job.starts_at)} ({job.rounds_to_target} rounds)"
+    return formats.seconds(job.seconds_to_target - job.starts_at)
 
 
 @dataclass(frozen=True)
@@ -78,12 +87,20 @@ class Group:
     runs: Sequence[RunSummary]
 
 
-def comparison_table(title: str, groups: Sequence[Group]) -> Table:
-    """A row for each group: means with 95 % intervals over the seeds, and time to target per job."""
-    jobs = list(dict.fromkeys(job for group in groups for run in group.runs for job in run.jobs))
-    with_target = [j for j in jobs if any(r.jobs[j].target for g in groups for r in g.runs if j in r.jobs)]
-    columns = ["", "seeds", "score", "T/Tref", "ΣT", "unfairness", "coverage", "ms/decision"]
-    table = _table(title, [*columns, *(f"{job}: time to target" for job in with_target)])
+def comparison_tables(title: str, groups: Sequence[Group]) -> list[Table]:
+    """A row for each group: how well it scheduled, and when its jobs reached their targets."""
+    tables = [_scheduling_compared(title, groups)]
+    jobs = dict.fromkeys(job.name for g in groups for run in g.runs for job in run.jobs.values() if job.target)
+    if jobs:
+        table = _table("", ["time to target", *jobs])
+        for group in groups:
+            table.add_row(group.label, *(_reached(job, group.runs) for job in jobs))
+        tables.append(table)
+    return tables
+
+
+def _scheduling_compared(title: str, groups: Sequence[Group]) -> Table:
+    table = _table(title, ["", "seeds", "score", "T/Tref", "ΣT", "unfairness", "coverage", "ms/decision"])
     for group in groups:
         runs = group.runs
         scores = [run.score for run in runs if run.score is not None]
@@ -97,7 +114,6 @@ def comparison_table(title: str, groups: Sequence[Group]) -> Table:
             formats.estimate(statistics.estimate([run.unfairness for run in runs])),
             formats.percent(statistics.estimate([run.coverage for run in runs]).mean),
             formats.number(statistics.estimate([run.mean_decision_ms for run in runs]).mean),
-            *(_reached(job, runs) for job in with_target),
         )
     return table
 

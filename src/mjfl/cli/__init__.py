@@ -98,6 +98,7 @@ def sweep(
     settings: Settings = None,
     out: Out = None,
     processes: Annotated[int, typer.Option("-j", "--processes", min=1, max=1024, help="Runs at a time.")] = 1,
+    figure: Annotated[Path | None, typer.Option("--figure", help="Also draw it: a .png, .pdf or .svg file.")] = None,
     json: Json = False,
     plain: Plain = False,
 ) -> None:
@@ -105,7 +106,7 @@ def sweep(
     from mjfl.cli.sweep import sweep as command
 
     tables, source = _tables(config, settings)
-    raise typer.Exit(command(tables, source, out, processes, _console(plain), json=json))
+    raise typer.Exit(command(tables, source, out, processes, _console(plain), json=json, figure=figure))
 
 
 @commands.command()

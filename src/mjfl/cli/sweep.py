@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from mjfl.reports import tables
+from mjfl.errors import ConfigError
+from mjfl.reports import figures, tables
 from mjfl.results import log, metrics
+from mjfl.results.folder import RunFolder
 from mjfl.studies import grid
 from mjfl.studies import sweep as sweeps
 
@@ -17,9 +19,18 @@ if TYPE_CHECKING:
 
 
 def sweep(
-    tables_: dict[str, Any], source: str, out: Path | None, processes: int, console: "Console", *, json: bool
+    tables_: dict[str, Any],
+    source: str,
+    out: Path | None,
+    processes: int,
+    console: "Console",
+    *,
+    json: bool,
+    figure: Path | None,
 ) -> int:
     """Run it and print the comparison; the exit code."""
+    if figure is not None and figure.suffix not in figures.FORMATS:
+        raise ConfigError(f"--figure {figure}: must end in {', '.join(figures.FORMATS)}")
     tasks = sweeps.tasks(grid.points(tables_, source), source)
     name = tasks[0].config.name
     out = out or Path("runs") / f"{name}-sweep"
@@ -45,14 +56,15 @@ def sweep(
 
         results = sweeps.run(tasks, out, processes, done)
     _print(name, results, out, console, json=json)
+    if figure is not None and (complete := _complete(results)):
+        figures.progress([c for label, run in complete for c in figures.courses(label, log.read(run.log))], figure)
     return _exit_code(results, len(tasks), out, console)
 
 
 def _print(name: str, results: list[sweeps.Result], out: Path, console: "Console", *, json: bool) -> None:
     groups: dict[str, list[metrics.RunSummary]] = {}
-    for result in results:
-        if result.folder is not None and result.status in sweeps.COMPLETE:
-            groups.setdefault(result.task.point.label, []).append(metrics.summary(log.read(result.folder.log)))
+    for label, run in _complete(results):
+        groups.setdefault(label, []).append(metrics.summary(log.read(run.log)))
     shown = [tables.Group(label, runs) for label, runs in groups.items()]
     if json:
         print(orjson.dumps(tables.comparison_json(shown), option=orjson.OPT_INDENT_2).decode())
@@ -65,6 +77,11 @@ def _print(name: str, results: list[sweeps.Result], out: Path, console: "Console
             soft_wrap=True,
         )
         console.print(f"runs: {out}", soft_wrap=True)
+
+
+def _complete(results: list[sweeps.Result]) -> list[tuple[str, RunFolder]]:
+    """Label and folder of the runs that came to an end."""
+    return [(r.task.point.label, r.folder) for r in results if r.folder is not None and r.status in sweeps.COMPLETE]
 
 
 def _exit_code(results: list[sweeps.Result], expected: int, out: Path, console: "Console") -> int:

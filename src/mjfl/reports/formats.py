@@ -10,11 +10,12 @@ def seconds(value: float | None) -> str:
     """Seconds, minutes, hours or days, with three digits or so."""
     if value is None or not math.isfinite(value):
         return "–"
-    size, unit = _unit(value)
+    size, unit = unit_of(value)
     return f"{number(value / size)} {unit}"
 
 
-def _unit(value: float) -> tuple[int, str]:
+def unit_of(value: float) -> tuple[int, str]:
+    """Seconds in the unit that suits this time, and its name."""
     for limit, unit, size in ((120, "s", 1), (7200, "min", 60), (172_800, "h", 3600)):
         if value < limit:
             return size, unit
@@ -59,7 +60,7 @@ def reached(value: Reached) -> str:
     share = "" if value.reached == value.runs else f" ({value.reached}/{value.runs})"
     if not math.isfinite(value.median):
         return f"not reached{share}"
-    size, unit = _unit(value.median)
+    size, unit = unit_of(value.median)
     if value.runs == 1:
         return f"{number(value.median / size)} {unit}"
     last = number(value.last / size) if math.isfinite(value.last) else "never"

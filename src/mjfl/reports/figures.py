@@ -1,0 +1,76 @@
+"""Figures for papers and pages, made from logs."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mjfl.reports import formats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FORMATS = (".png", ".pdf", ".svg")
+
+
+@dataclass(frozen=True)
+class Course:
+    """How one job went in one run."""
+
+    label: str  # of the run's group
+    job: str
+    target: Mapping[str, float] | None
+    seconds: Sequence[float]
+    values: Sequence[float]  # accuracy if there is one, else loss
+    metric: str
+
+
+def courses(label: str, events: Iterable[Mapping[str, Any]]) -> list[Course]:
+    """The course of every job of one log."""
+    targets: dict[str, Any] = {}
+    rounds: dict[str, list[Mapping[str, Any]]] = {}
+    for event in events:
+        if event["kind"] == "run_started":
+            targets = {job["name"]: job["target"] for job in event["jobs"]}
+        elif event["kind"] == "round_finished" and event["loss"] is not None:
+            rounds.setdefault(event["job"], []).append(event)
+    return [_course(label, job, target, rounds[job]) for job, target in targets.items() if job in rounds]
+
+
+def _course(label: str, job: str, target: Any, rounds: Sequence[Mapping[str, Any]]) -> Course:
+    metric = "loss" if rounds[-1]["accuracy"] is None else "accuracy"
+    scored = [event for event in rounds if event[metric] is not None]
+    return Course(label, job, target, [e["sim_seconds"] for e in scored], [e[metric] for e in scored], metric)
+
+
+def progress(found: Sequence[Course], path: Path) -> None:
+    """A panel for each job: loss or accuracy over simulated time, a line for each run, a colour for each group."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    jobs = list(dict.fromkeys(course.job for course in found))
+    colours = {label: f"C{i}" for i, label in enumerate(dict.fromkeys(course.label for course in found))}
+    figure, grid = plt.subplots(1, len(jobs), figsize=(4.2 * len(jobs), 3.4), squeeze=False, layout="constrained")
+    for axes, job in zip(grid[0], jobs, strict=True):
+        _panel(axes, job, [course for course in found if course.job == job], colours)
+    handles = [plt.Line2D([], [], color=colour, label=label) for label, colour in colours.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 6), frameon=False)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def _panel(axes: "Axes", job: str, found: Sequence[Course], colours: Mapping[str, str]) -> None:
+    size, unit = formats.unit_of(max(course.seconds[-1] for course in found))
+    for course in found:
+        axes.plot([s / size for s in course.seconds], course.values, color=colours[course.label], lw=1.1, alpha=0.75)
+    metric = found[0].metric
+    if metric == "loss":
+        axes.set_yscale("log")
+    aim = (found[0].target or {}).get(metric)
+    if aim is not None:
+        axes.axhline(aim, color="0.4", lw=0.8, ls="--")
+        axes.annotate("target", (1, aim), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8)
+    axes.set(title=job, xlabel=f"simulated time ({unit})", ylabel=metric)
+    axes.spines[["top", "right"]].set_visible(False)

@@ -1,6 +1,7 @@
 """The sweep against brute force over all plans."""
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ def brute_force(costs: PlanCosts, free: Bools, size: int) -> float:
     return float(costs(plans).min())
 
 
-def case(seed: int, devices: int = 11, **model: object) -> tuple[PlanCosts, Bools, int]:
+def case(seed: int, devices: int = 11, **model: Any) -> tuple[PlanCosts, Bools, int]:
     """Ties in every third case, busy devices in all, exactly as many free as needed in every fifth."""
     rng = np.random.default_rng(seed)
     costs = random_costs(rng, devices, ties=seed % 3 == 0, **model)

@@ -49,13 +49,14 @@ def progress(found: Sequence[Course], path: Path) -> None:
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
+    from matplotlib.lines import Line2D
 
     jobs = list(dict.fromkeys(course.job for course in found))
     colours = {label: f"C{i}" for i, label in enumerate(dict.fromkeys(course.label for course in found))}
     figure, grid = plt.subplots(1, len(jobs), figsize=(4.2 * len(jobs), 3.4), squeeze=False, layout="constrained")
     for axes, job in zip(grid[0], jobs, strict=True):
         _panel(axes, job, [course for course in found if course.job == job], colours)
-    handles = [plt.Line2D([], [], color=colour, label=label) for label, colour in colours.items()]
+    handles = [Line2D([], [], color=colour, label=label) for label, colour in colours.items()]
     figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 6), frameon=False)
     figure.savefig(path, dpi=150)
     plt.close(figure)

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mjfl.backends.availability import Bernoulli, Trace
+from mjfl.backends.availability import Availability, Bernoulli, Trace
+from mjfl.domain.arrays import Bools
 
 Intervals = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 50), st.integers(1, 20)).map(lambda t: (t[0], t[1], t[1] + t[2])),
@@ -17,12 +18,16 @@ def trace(intervals: list[tuple[int, int, int]], repeat: float | None = None) ->
     return Trace(5, device, start.astype(float), end.astype(float), repeat)
 
 
+def mask(made: Availability, now: float) -> Bools:
+    found = made.reachable(now)
+    assert found is not None
+    return found
+
+
 @given(Intervals, st.floats(0, 80))
 def test_a_trace_says_what_its_intervals_say(intervals: list[tuple[int, int, int]], now: float) -> None:
     expected = [any(d == k and start <= now < end for d, start, end in intervals) for k in range(5)]
-    mask = trace(intervals).reachable(now)
-    assert mask is not None
-    assert mask.tolist() == expected
+    assert mask(trace(intervals), now).tolist() == expected
 
 
 @given(Intervals, st.integers(0, 80))
@@ -31,21 +36,20 @@ def test_nothing_changes_before_the_next_change(intervals: list[tuple[int, int, 
     change = made.next_change(now)
     until = change if change is not None else 100.0
     for moment in np.arange(now, until, 0.5):
-        assert np.array_equal(made.reachable(moment), made.reachable(now))
+        assert (mask(made, moment) == mask(made, now)).all()
     assert change is None or change > now
 
 
 @given(Intervals)
 def test_most_at_once_is_seen_at_some_time(intervals: list[tuple[int, int, int]]) -> None:
     made = trace(intervals)
-    masks = [made.reachable(t) for t in range(80)]
-    assert made.most_at_once() == max(int(mask.sum()) for mask in masks if mask is not None)
+    assert made.most_at_once() == max(int(mask(made, t).sum()) for t in range(80))
 
 
 @given(Intervals, st.integers(0, 400))
 def test_a_repeated_trace_begins_again(intervals: list[tuple[int, int, int]], now: int) -> None:
     once, again = trace(intervals), trace(intervals, repeat=70.0)
-    assert np.array_equal(again.reachable(now), once.reachable(now % 70))
+    assert (mask(again, now) == mask(once, now % 70)).all()
     change = again.next_change(now)
     assert change is not None
     assert now < change <= now + 70 + 70
@@ -53,10 +57,7 @@ def test_a_repeated_trace_begins_again(intervals: list[tuple[int, int, int]], no
 
 def test_bernoulli_changes_with_the_period_only() -> None:
     made = Bernoulli(2000, 0.3, 60.0, seed=1)
-    first, same, later = made.reachable(0.0), made.reachable(59.9), made.reachable(60.0)
-    assert first is not None
-    assert same is not None
-    assert later is not None
+    first, same, later = mask(made, 0.0), mask(made, 59.9), mask(made, 60.0)
     assert (first == same).all()
     assert (first != later).any()
     assert first.mean() == pytest.approx(0.3, abs=0.04)

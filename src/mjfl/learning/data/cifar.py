@@ -33,8 +33,6 @@ def from_python(content: bytes, file: object) -> bytes:
         pixels = _pixels(batch[b"data"])
         labels = np.array(batch[b"labels"], np.uint8)
         return np.concatenate([labels[:, None], pixels], axis=1).tobytes()
-    except DataError:
-        raise
     except Exception as error:  # a broken pickle can raise anything
         raise DataError(file, f"is no file of CIFAR-10's python version: {type(error).__name__}: {error}") from None
 

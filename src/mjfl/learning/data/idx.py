@@ -1,4 +1,4 @@
-"""IDX, the format of the MNIST family: two zero bytes, the type (8: bytes), the number of axes, their sizes, the bytes."""
+"""IDX, the format of the MNIST family: two zero bytes, the type (8: bytes), the number of axes, sizes, content."""
 
 import struct
 
@@ -15,11 +15,8 @@ def read(content: bytes | bytearray, axes: int, file: object) -> npt.NDArray[np.
     header = 4 + 4 * axes
     magic = bytes((0, 0, _BYTES, axes))
     if content[:4] != magic:
-        page = "; this is a web page" if content.lstrip()[:1] == b"<" else ""
-        raise DataError(
-            file,
-            f"begins with {content[:4].hex(' ') or 'nothing'}; an IDX file of {axes} axes needs {magic.hex(' ')}{page}",
-        )
+        begins = "is a web page" if content.lstrip()[:1] == b"<" else f"begins with {content[:4].hex(' ') or 'nothing'}"
+        raise DataError(file, f"{begins}; an IDX file of {axes} axes begins with {magic.hex(' ')}")
     if len(content) < header:
         raise DataError(file, f"is cut short: {len(content)} bytes, its header alone has {header}")
     shape = struct.unpack_from(f">{axes}I", content, 4)

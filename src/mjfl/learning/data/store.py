@@ -39,11 +39,14 @@ def record(entry: Entry) -> Record | None:
     """What is kept of a data set; None if it is not here."""
     path = folder() / entry.name / _RECORD
     try:
-        return Record(**json.loads(path.read_text(encoding="utf-8")))
+        kept = Record(**json.loads(path.read_text(encoding="utf-8")))
+        if sorted(kept.sha256) != sorted(entry.files):
+            raise ValueError(f"it names the files {', '.join(kept.sha256)}")
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError) as error:
-        raise DataError(path, f"is no record of a data set: {error}") from None
+        raise DataError(path, f"is no record of {entry.name}: {error}") from None
+    return kept
 
 
 def read(entry: Entry) -> Dataset:

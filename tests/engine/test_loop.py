@@ -58,6 +58,7 @@ def test_the_log_tells_the_rounds_in_order() -> None:
             assert start.sim_seconds + end.seconds == pytest.approx(end.sim_seconds)
             assert following.sim_seconds >= end.sim_seconds
             assert end.devices == start.devices
+            assert end.rejected == []
 
 
 def test_a_round_takes_as_long_as_its_slowest_device() -> None:

@@ -17,7 +17,7 @@ def test_a_round_moves_the_model_towards_the_mix_of_its_devices() -> None:
     learner, job = made()
     first = learner.initial(job)
     plan = Plan(0, 1, np.array([3, 5, 8]))
-    after = learner.merge(job, first, learner.train(job, plan, first))
+    after = learner.merge(job, first, learner.train(job, plan, first)).weights
     split, samples = learner.splits["long"], learner.samples["long"]
     mix = np.zeros(10)
     for k in (3, 5, 8):
@@ -34,7 +34,7 @@ def test_the_loss_is_the_distance_to_everyones_mix_averaged_over_rounds() -> Non
     losses = []
     for round in range(1, 9):
         plan = Plan(0, round, np.arange(round, round + 10))
-        weights = learner.merge(job, weights, learner.train(job, plan, weights))
+        weights = learner.merge(job, weights, learner.train(job, plan, weights)).weights
         losses.append(10 * float(((weights.w - learner._everyones_mix["long"]) ** 2).sum()))
     assert learner.score(job, 8, weights).loss == pytest.approx(np.mean(losses[-5:]))
 

@@ -47,7 +47,8 @@ class RoundFinished(Event):
     kind: ClassVar[str] = "round_finished"
     job: str
     round: int
-    devices: list[int]
+    devices: list[int]  # whose updates were used
+    rejected: list[int]  # whose updates were no finite numbers
     failed: bool
     seconds: float
     time_cost: float
@@ -57,7 +58,7 @@ class RoundFinished(Event):
     planned_cost: float
     exact_cost: float | None
     random_cost: float | None
-    loss: float
+    loss: float | None  # None in rounds that are not evaluated
     accuracy: float | None
     samples: int
 

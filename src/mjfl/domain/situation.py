@@ -63,6 +63,7 @@ class Outcome:
     plan: Plan
     seconds: Floats  # [n] from the start to each device's answer
     lost: Bools  # [n] devices that dropped out
+    losses: Floats  # [n] the devices' own training losses; NaN where unknown
     unfairness: float
     cost: float  # Formula 2 with the observed time
     total_cost: float  # Formula 8: with the other jobs' plans in use

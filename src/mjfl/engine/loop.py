@@ -17,7 +17,7 @@ from mjfl.engine import checkpoint
 from mjfl.engine.backend import Backend, NothingToWaitFor, Reply
 from mjfl.engine.learner import Learner
 from mjfl.engine.scoring import yardsticks
-from mjfl.engine.state import JobState, RoundState, begin
+from mjfl.engine.state import Aggregated, JobState, RoundState, begin
 from mjfl.errors import RunFailed
 from mjfl.scheduling.base import Scheduler
 
@@ -194,20 +194,24 @@ class Engine:
 
     def _finish_round(self, state: JobState, round: RoundState) -> list[Event]:
         job, now = state.job, self.backend.now
-        answered = np.flatnonzero(~round.lost)
-        failed = len(answered) < min(job.min_answers, len(round.lost))
-        updates = self.backend.collect(round.plan, answered.tolist())
-        if not failed:
-            state.weights = self.learner.merge(job, state.weights, updates)  # step 6
-            state.progress = self.learner.score(job, state.round, state.weights)
-        event = self._round_finished(state, round, answered, failed)
+        aggregated = self._aggregate(state, round)  # step 6
+        event = self._round_finished(state, round, aggregated)
         state.current = None
         state.ready_since = now
         self.current.rounds += 1
         self.scheduler.observe(
-            Outcome(round.plan, round.seconds, round.lost, event.unfairness, event.cost, event.total_cost, now)
+            Outcome(
+                round.plan,
+                round.seconds,
+                round.lost,
+                aggregated.losses,
+                event.unfairness,
+                event.cost,
+                event.total_cost,
+                now,
+            )
         )
-        if job.target is not None and not failed and job.target.reached(state.progress):
+        if job.target is not None and aggregated.progress is not None and job.target.reached(aggregated.progress):
             state.reached = (state.round, now)
             return [event, *self._end(state, "target")]
         if state.round >= job.max_rounds:
@@ -216,20 +220,43 @@ class Engine:
             return [event, *self._stop("budget")]
         return [event]
 
-    def _round_finished(self, state: JobState, round: RoundState, answered: Ints, failed: bool) -> RoundFinished:
+    def _aggregate(self, state: JobState, round: RoundState) -> Aggregated:
+        """Merge what arrived; with too few usable answers the job keeps its old model."""
+        job = state.job
+        answered = np.flatnonzero(~round.lost)
+        updates = self.backend.collect(round.plan, answered.tolist())
+        needed = min(job.min_answers, len(round.lost))
+        losses = np.full(len(round.lost), np.nan)
+        if len(answered) < needed:
+            return Aggregated(answered, answered[:0], losses, None, failed=True)
+        merged = self.learner.merge(job, state.weights, updates)
+        if len(merged.losses):
+            losses[answered] = merged.losses
+        unusable = np.array(merged.rejected, np.int64)
+        rejected, used = answered[unusable], np.delete(answered, unusable)
+        if len(used) < needed:
+            return Aggregated(used, rejected, losses, None, failed=True)
+        state.weights = merged.weights
+        progress = self.learner.score(job, state.round, state.weights)
+        state.progress = progress or state.progress
+        return Aggregated(used, rejected, losses, progress, failed=False)
+
+    def _round_finished(self, state: JobState, round: RoundState, aggregated: Aggregated) -> RoundFinished:
         job, model = state.job, self.problem.cost
         seconds = self.backend.now - round.active.started
         unfairness = state.counts.unfairness
         weighed = unfairness / state.counts.mean_after(0) if model.variance == "per-mean" else unfairness
         cost = model.round_cost(job.index, seconds, weighed)
         others = [s.current.planned_cost for s in self.current.jobs if s.current is not None and s is not state]
-        members = round.plan.devices[answered]
+        members = round.plan.devices[aggregated.used]
+        fresh = aggregated.progress or (state.progress if aggregated.failed else None)
         return RoundFinished(
             self.backend.now,
             job.name,
             state.round,
             members.tolist(),
-            failed,
+            round.plan.devices[aggregated.rejected].tolist(),
+            aggregated.failed,
             seconds,
             model.weights[job.index].time_weight * seconds,
             unfairness,
@@ -238,8 +265,8 @@ class Engine:
             round.planned_cost,
             round.exact_cost,
             round.random_cost,
-            state.progress.loss,
-            state.progress.accuracy,
+            fresh.loss if fresh is not None else None,
+            fresh.accuracy if fresh is not None else None,
             int(job.samples[members].sum()),
         )
 

@@ -1,11 +1,12 @@
 """Where every job stands."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from mjfl.domain.arrays import Bools, Floats
+from mjfl.domain.arrays import Bools, Floats, Ints
 from mjfl.domain.cost import PlanCosts
 from mjfl.domain.counts import Counts
 from mjfl.domain.job import Job, Progress
@@ -30,6 +31,17 @@ class RoundState:
     @property
     def plan(self) -> Plan:
         return self.active.plan
+
+
+@dataclass(frozen=True)
+class Aggregated:
+    """What became of a round's answers; places are slots of the plan."""
+
+    used: Ints
+    rejected: Ints  # answers that were no finite numbers
+    losses: Floats  # [n] the devices' own losses; NaN where unknown
+    progress: Progress | None  # None in rounds that are not evaluated, or failed
+    failed: bool
 
 
 @dataclass
@@ -74,5 +86,6 @@ def begin(problem: Problem, learner: Learner) -> State:
     for job, times in zip(problem.jobs, problem.times, strict=True):
         weights = learner.initial(job)
         costs = PlanCosts(problem.cost, job.index, times, Counts.zero(problem.devices))
-        jobs.append(JobState(job, costs, weights, learner.score(job, 0, weights), job.starts_at))
+        progress = learner.score(job, 0, weights) or Progress(math.inf)
+        jobs.append(JobState(job, costs, weights, progress, job.starts_at))
     return State(jobs, np.ones(problem.devices, bool))

@@ -3,12 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mjfl.domain import keyed
 from mjfl.domain.job import Job, Progress
 from mjfl.domain.plan import Plan
+from mjfl.engine.learner import Merged
 from mjfl.scheduling.convergence import LossCurve
 
 
@@ -26,8 +29,8 @@ class Curve:
     def train(self, job: Job, plan: Plan, weights: int) -> Sequence[None]:
         return [None] * len(plan.devices)
 
-    def merge(self, job: Job, weights: int, updates: Sequence[None]) -> int:
-        return weights + 1
+    def merge(self, job: Job, weights: int, updates: Sequence[None]) -> Merged:
+        return Merged(weights + 1)
 
     def score(self, job: Job, round: int, weights: int) -> Progress:
         loss = self.curves[job.name].loss(weights)
@@ -41,3 +44,6 @@ class Curve:
 
     def unpack(self, packed: int) -> int:
         return packed
+
+    def export(self, job: Job, weights: int) -> Mapping[str, npt.NDArray[Any]]:
+        return {}

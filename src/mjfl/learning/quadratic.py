@@ -11,10 +11,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mjfl.domain.arrays import Floats, Ints
 from mjfl.domain.job import Job, Progress
 from mjfl.domain.plan import Plan
+from mjfl.engine.learner import Merged
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,11 @@ class Quadratic:
     def train(self, job: Job, plan: Plan, weights: Weights) -> Sequence[int]:
         return plan.devices.tolist()
 
-    def merge(self, job: Job, weights: Weights, updates: Sequence[int]) -> Weights:
+    def merge(self, job: Job, weights: Weights, updates: Sequence[int]) -> Merged:
         mix = self._mix(job, np.array(updates))
         w = weights.w + self.step * (mix - weights.w)
         recent = np.append(weights.recent, self._loss(job, w))[-self.smoothing :]
-        return Weights(w, recent)
+        return Merged(Weights(w, recent))
 
     def score(self, job: Job, round: int, weights: Weights) -> Progress:
         return Progress(float(weights.recent.mean()))
@@ -52,6 +54,9 @@ class Quadratic:
 
     def unpack(self, packed: Any) -> Weights:
         return Weights(packed["w"], packed["recent"])
+
+    def export(self, job: Job, weights: Weights) -> Mapping[str, npt.NDArray[Any]]:
+        return {}
 
     @cached_property
     def _everyones_mix(self) -> Mapping[str, Floats]:

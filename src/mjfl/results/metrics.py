@@ -24,6 +24,7 @@ class JobSummary:
     rounds: int = 0
     failed_rounds: int = 0
     lost_devices: int = 0
+    rejected_updates: int = 0
     loss: float | None = None
     accuracy: float | None = None
     unfairness: float = 0.0
@@ -150,7 +151,9 @@ class RunSummary:
         job.failed_rounds += event.get("failed", False)
         if not event.get("failed", False):
             job.seen[event["devices"]] = True
-        job.loss, job.accuracy = event["loss"], event["accuracy"]
+        job.rejected_updates += len(event.get("rejected", ()))
+        if event["loss"] is not None:
+            job.loss, job.accuracy = event["loss"], event["accuracy"]
         job.losses.append(event["loss"])
         job.unfairness, job.cost = event["unfairness"], event["cost"]
         job.round_seconds += event["seconds"]

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from mjfl.assembly import Parts, assemble
-from mjfl.config import load, schema
+from mjfl.config import learning_schema, load, schema
 from mjfl.domain.events import as_mapping
 from mjfl.engine.loop import Engine
 from mjfl.errors import ConfigError, MjflError, RunFailed, RunFolderError
 from mjfl.results import checkpoints
+from mjfl.results.files import write_whole
 from mjfl.results.folder import RunFolder, config_hash, file_hash
 from mjfl.results.log import LogWriter, read
 
@@ -97,7 +98,7 @@ class _Run:
         if watch is not None:
             for event in read(folder.log):
                 watch(event)
-        self._saved_at = self._clock()
+        self._saved_at, self._saving_took = self._clock(), 0.0
 
     def _restored(self) -> tuple[int, int, float]:
         """Continue from the newest state whose part of the log is there; else from the start."""
@@ -120,9 +121,10 @@ class _Run:
                     return self._paused("interrupted")
                 if self._wall_budget is not None and now - self._started_here > self._wall_budget:
                     return self._paused("budget")
-                if now - self._saved_at > self._save_every:
+                if now - self._saved_at > max(self._save_every, 20 * self._saving_took):
                     self._save()
             self._save()
+            self._export()
             return self._engine.current.ended
         finally:
             self._log.close()
@@ -131,12 +133,24 @@ class _Run:
         self._save()
         return self._engine.current.ended or reason
 
+    def _export(self) -> None:
+        """The final models, where there are any, for whoever wants to use them."""
+        for state in self._engine.current.jobs:
+            model = self._engine.learner.export(state.job, state.weights)
+            if model:
+                from safetensors.numpy import save
+
+                self._folder.models.mkdir(exist_ok=True)
+                write_whole(self._folder.models / f"{state.job.name}.safetensors", save(dict(model)))
+
     def _save(self) -> None:
+        began = self._clock()
         self._log.sync()
         state: dict[str, Any] = self._engine.state()
         state["log"] = {"seq": self._log.seq, "size": self._log.size, "wall_seconds": self._clock()}
         checkpoints.save(self._folder.checkpoints, self._log.seq, state)
         self._saved_at = self._clock()
+        self._saving_took = self._saved_at - began  # large models take long: a twentieth of the time is enough
 
 
 @contextmanager
@@ -168,6 +182,9 @@ def _files(config: schema.Config) -> list[str]:
     if isinstance(config.fleet.availability, schema.Trace):
         found.append(config.fleet.availability.path)
     found += [job.curve.history for job in config.jobs if job.curve.history is not None]
+    found += [job.partition.path for job in config.jobs if isinstance(job.partition, learning_schema.SplitFile)]
+    if isinstance(config.learner, schema.TorchLearner):
+        found += [job.dataset for job in config.jobs if job.dataset.endswith(".npz")]
     missing = [name for name in found if not Path(name).is_file()]
     if missing:
         raise ConfigError(f"{missing[0]}: no such file")

@@ -56,7 +56,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
         r"fleet.profile.path: /a.xls ends in '.xls'; allowed: .csv",
     ),
     (
-        {"learner": {"kind": "quadratic"}, "defaults__partition": {"classes_per_device": 11}},
+        {"learner": {"kind": "quadratic"}, "defaults__partition": {"kind": "classes", "classes_per_device": 11}},
         r"jobs.0.partition.classes_per_device: is 11; at most 10",
     ),
     (

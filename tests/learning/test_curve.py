@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from factories import parts, run
@@ -33,14 +35,15 @@ def test_noise_has_the_stated_size_and_is_reproducible() -> None:
 
 
 def test_the_maximum_rounds_follow_from_curve_and_target() -> None:
-    tables = {"jobs": [{"name": "a", "target": {"loss": 0.3}, "curve": {"rate": 0.1, "offset": 0.5, "floor": 0.1}}]}
+    curve = {"rate": 0.1, "offset": 0.5, "floor": 0.1}
+    tables: dict[str, Any] = {"jobs": [{"name": "a", "target": {"loss": 0.3}, "curve": curve}]}
     assert assemble(load.check(tables)).problem.jobs[0].max_rounds == 59
     tables["jobs"][0]["max_rounds"] = 7
     assert assemble(load.check(tables)).problem.jobs[0].max_rounds == 7
 
 
 def test_a_target_below_the_floor_is_reported() -> None:
-    tables = {"jobs": [{"name": "a", "target": {"loss": 0.1}, "curve": {"floor": 0.2}}]}
+    tables: dict[str, Any] = {"jobs": [{"name": "a", "target": {"loss": 0.1}, "curve": {"floor": 0.2}}]}
     with pytest.raises(ConfigError, match=r"jobs.0.target.loss: the loss 0.1 is never reached .*floor is 0.2"):
         assemble(load.check(tables))
     tables["jobs"][0]["max_rounds"] = 7

@@ -1,13 +1,16 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from factories import parts, run
 
+from mjfl.domain.job import Job
 from mjfl.domain.plan import Plan
 from mjfl.learning.partition import class_split
 from mjfl.learning.quadratic import Quadratic
 
 
-def made() -> tuple[Quadratic, object]:
+def made() -> tuple[Quadratic, Job]:
     built = parts(learner={"kind": "quadratic"}, defaults__samples=[100, 900])
     assert isinstance(built.learner, Quadratic)
     return built.learner, built.problem.jobs[0]
@@ -41,7 +44,7 @@ def test_the_loss_is_the_distance_to_everyones_mix_averaged_over_rounds() -> Non
 
 def test_it_matters_whose_data_are_seen() -> None:
     """With correlated data Greedy never reaches what exact reaches."""
-    settings = {
+    settings: dict[str, Any] = {
         "learner": {"kind": "quadratic"},
         "defaults__target": {"loss": 0.05},
         "defaults__partition": {"kind": "correlated", "classes_per_device": 2},

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mjfl.cli.data import data_commands
 from mjfl.errors import ConfigError, MjflError
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ commands = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+commands.add_typer(data_commands, name="data")
 
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Overrule one key: jobs.0.max_rounds=50")

@@ -101,7 +101,8 @@ def _make_absolute(place: Any, folder: Path) -> None:
     """A file that a config names lies beside the config."""
     children = place.items() if isinstance(place, Mapping) else enumerate(place) if isinstance(place, list) else ()
     for key, child in children:
-        if key in FILE_KEYS and isinstance(child, str) and child and "\0" not in child:
+        is_file = key in FILE_KEYS or (key == "dataset" and str(child).endswith(".npz"))
+        if is_file and isinstance(child, str) and child and "\0" not in child:
             place[key] = str(folder / child)
         else:
             _make_absolute(child, folder)

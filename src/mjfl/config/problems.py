@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from mjfl.config import schema
+from mjfl.config import learning_schema, schema
 
 _SHOWN = 60
 
@@ -72,7 +72,7 @@ def _same(path: list[str], value: Any, defaults: Any) -> bool:
 
 def _field_names() -> set[str]:
     names: set[str] = {"defaults", "sweep"}
-    for thing in vars(schema).values():
+    for thing in (*vars(schema).values(), *vars(learning_schema).values()):
         if isinstance(thing, type) and issubclass(thing, BaseModel):
             names |= {field.alias or name for name, field in thing.model_fields.items()}
     return names

@@ -2,34 +2,22 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from mjfl.config.learning_schema import (
+    BatchSize,
+    Classes,
+    DatasetName,
+    ModelName,
+    Optimizer,
+    Partition,
+    Sgd,
+)
+from mjfl.config.table import Chance, DevicesPerRound, Name, NotNegative, Positive, Range, Rounds, Seed, Table
 
 MAX_DEVICES = 20_000_000
 MAX_JOBS = 1_000
 MAX_CELLS = 200_000_000  # devices * jobs: some ten arrays of so many numbers must fit into memory
-
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
-Positive = Annotated[float, Field(gt=0, le=1e12)]
-NotNegative = Annotated[float, Field(ge=0, le=1e12)]
-Chance = Annotated[float, Field(ge=0, le=1)]
-Seed = Annotated[int, Field(ge=0, lt=2**63)]
-Rounds = Annotated[int, Field(ge=1, le=10**9)]
-DevicesPerRound = Annotated[int | float, Field(description="a share of the fleet below 1, or a number of devices")]
-
-
-class Table(BaseModel):
-    """A TOML table: unknown keys are errors, and true is not a number."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True, validate_default=False)
-
-
-def _ascending(pair: list[float]) -> list[float]:
-    if pair[0] > pair[1]:
-        raise ValueError(f"the first number must not be larger than the second, and {pair[0]} is larger than {pair[1]}")
-    return pair
-
-
-Range = Annotated[list[NotNegative], Field(min_length=2, max_length=2), AfterValidator(_ascending)]
 
 
 class Capabilities(Table):
@@ -38,7 +26,7 @@ class Capabilities(Table):
     kind: Literal["log-uniform", "uniform"] = "log-uniform"
     fastest: Positive = 0.001
     slowest: Positive = 0.030
-    fluctuation: Range = [0.2, 1.0]
+    fluctuation: Range = Field(default=[0.2, 1.0])
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -140,6 +128,16 @@ class QuadraticLearner(Table):
     smoothing: Annotated[int, Field(ge=1, le=1000)] = 5
 
 
+class TorchLearner(Table):
+    """Real training. `trainer` and `device` are chosen by what the machine has."""
+
+    kind: Literal["torch"]
+    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:[0-9]{1,3})?)$")] = "auto"
+    trainer: Literal["auto", "sequential", "graphed"] = "auto"
+    precision: Literal["float32", "bfloat16", "float64"] = "float32"
+    processes: Annotated[int, Field(ge=1, le=256)] = 1
+
+
 class CurveTable(Table):
     """loss(r) = 1 / (rate r + offset) + floor, or fitted to a CSV with the columns round, loss."""
 
@@ -147,11 +145,6 @@ class CurveTable(Table):
     offset: Annotated[float, Field(gt=0, le=1e6)] = 0.4
     floor: Annotated[float, Field(ge=0, le=1e6)] = 0.05
     history: str | None = None
-
-
-class Partition(Table):
-    kind: Literal["classes", "correlated"] = "classes"
-    classes_per_device: Annotated[int, Field(ge=1, le=1000)] = 2
 
 
 class TargetTable(Table):
@@ -178,7 +171,13 @@ class Job(Table):
     starts_at: NotNegative = 0.0
     min_answers: Annotated[float, Field(gt=0, le=1)] = 0.5
     curve: CurveTable = CurveTable()
-    partition: Partition = Partition()
+    partition: Partition = Classes()
+    model: ModelName = "digits-cnn"
+    dataset: DatasetName = "digits"
+    batch_size: BatchSize = 16
+    optimizer: Optimizer = Sgd()
+    learning_rate_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
+    evaluate_every: Annotated[int, Field(ge=1, le=10**9)] = 1
 
     @model_validator(mode="after")
     def _sizes(self) -> Self:
@@ -196,7 +195,7 @@ class Config(Table):
     version: Annotated[Literal[1], Field(alias="schema")] = 1
     name: Name = "experiment"
     seed: Seed = 2022
-    learner: Annotated[CurveLearner | QuadraticLearner, Field(discriminator="kind")] = CurveLearner()
+    learner: Annotated[CurveLearner | QuadraticLearner | TorchLearner, Field(discriminator="kind")] = CurveLearner()
     fleet: Fleet = Fleet()
     cost: Cost = Cost()
     scheduler: Scheduler = Scheduler()

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from mjfl.domain import keyed
-from mjfl.domain.arrays import Floats
+from mjfl.domain.arrays import Floats, Ints
 from mjfl.domain.job import Job
 from mjfl.domain.times import DeviceTimes
 
@@ -17,6 +17,10 @@ class Fleet(Protocol):
 
     @property
     def devices(self) -> int: ...
+
+    @property
+    def by_speed(self) -> Ints:
+        """The devices, fastest first."""
 
     def times(self, job: Job) -> DeviceTimes: ...
 
@@ -32,6 +36,10 @@ class CapabilityFleet:
     def devices(self) -> int:
         return len(self.min_seconds_per_sample)
 
+    @property
+    def by_speed(self) -> Ints:
+        return np.argsort(self.min_seconds_per_sample + 1 / self.delay_rate, kind="stable")
+
     def times(self, job: Job) -> DeviceTimes:
         return DeviceTimes(job.passes * self.min_seconds_per_sample, job.passes / self.delay_rate)
 
@@ -45,6 +53,11 @@ class ConstantFleet:
     @property
     def devices(self) -> int:
         return len(next(iter(self.seconds.values())))
+
+    @property
+    def by_speed(self) -> Ints:
+        relative = [seconds / seconds.mean() for seconds in self.seconds.values()]
+        return np.argsort(np.mean(relative, axis=0), kind="stable")
 
     def times(self, job: Job) -> DeviceTimes:
         fixed = self.seconds[job.name]

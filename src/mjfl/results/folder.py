@@ -29,6 +29,7 @@ class RunFolder:
         self.path = path
         self.config, self.log = path / "config.toml", path / "events.jsonl"
         self.meta_file, self.checkpoints = path / "meta.json", path / "checkpoints"
+        self.models = path / "models"
 
     @classmethod
     def create(cls, out: Path, config: Mapping[str, Any], files: Mapping[str, str]) -> "RunFolder":
@@ -119,7 +120,7 @@ def _made(out: Path, name: str) -> Path:
 
 def _versions() -> dict[str, str]:
     versions = {"python": sys.version.split()[0]}
-    for package in ("mjfl", "numpy", "scipy", "pydantic", "orjson"):
+    for package in ("mjfl", "numpy", "scipy", "torch", "pydantic", "orjson"):
         try:
             versions[package] = version(package)
         except PackageNotFoundError:

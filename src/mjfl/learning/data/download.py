@@ -20,7 +20,7 @@ Progress = Callable[[str, int, int | None], None]  # file, bytes so far, bytes i
 FIRST_PAUSE = 1.0  # seconds; doubled after every failure in a row
 PATIENCE = 5  # failures in a row that bring nothing new
 _TIMEOUT = (10.0, 30.0)  # to connect, between two packets
-_CHUNK = 1 << 18
+_CHUNK = 1 << 16
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 

@@ -2,6 +2,8 @@
 
 import hashlib
 import zipfile
+import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +19,34 @@ NEEDED = ("x_train", "y_train", "x_test", "y_test")
 
 def read(path: Path) -> Dataset:
     """Images [N, C, H, W], [N, H, W] or [N, F] of bytes or numbers; labels [N] from 0, one of each at least."""
-    try:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        with np.load(path, allow_pickle=False) as file:
-            arrays: dict[str, npt.NDArray[Any]] = {name: file[name] for name in NEEDED if name in file}
-            found = ", ".join(getattr(file, "files", ())) or "none"
-    except FileNotFoundError:
-        raise DataError(path, "no such file") from None
-    except (OSError, ValueError, TypeError, AttributeError, zipfile.BadZipFile, EOFError) as error:
-        raise DataError(path, f"is no .npz file of plain arrays: {error}") from None
-    missing = [name for name in NEEDED if name not in arrays]
-    if missing:
-        raise DataError(path, f"has no array {missing[0]!r}; its arrays: {found}")
-    x_train, x_test = (_images(arrays[name], f"{path}, {name}") for name in ("x_train", "x_test"))
-    y_train, y_test = (_labels(arrays[name], f"{path}, {name}") for name in ("y_train", "y_test"))
+    found, digest = arrays(path, NEEDED)
+    x_train, x_test = (_images(found[name], f"{path}, {name}") for name in ("x_train", "x_test"))
+    y_train, y_test = (_labels(found[name], f"{path}, {name}") for name in ("y_train", "y_test"))
     present = np.bincount(y_train)
     if not present.all():
         raise DataError(path, f"labels count from 0 without a gap, but y_train holds no {int(np.argmin(present))}")
     return Dataset(path.stem, x_train, y_train, x_test, y_test, len(present), digest)
+
+
+def arrays(path: Path, needed: Sequence[str]) -> tuple[dict[str, npt.NDArray[Any]], str]:
+    """These arrays of an .npz file, and the file's sha256."""
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            if not zipfile.is_zipfile(file):
+                raise ValueError("it is no archive")
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as archive:
+                names = ", ".join(archive.files) or "none"
+                found = {name: archive[name] for name in needed if name in archive.files}
+    except FileNotFoundError:
+        raise DataError(path, "no such file") from None
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise DataError(path, f"is no .npz file of plain arrays: {error}") from None
+    missing = [name for name in needed if name not in found]
+    if missing:
+        raise DataError(path, f"has no array {missing[0]!r}; its arrays: {names}")
+    return found, digest
 
 
 def _images(array: npt.NDArray[Any], place: str) -> Images:

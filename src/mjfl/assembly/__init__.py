@@ -1,0 +1,50 @@
+"""A config becomes jobs, a fleet, a cost model, a learner and a backend: the place where concrete classes meet."""
+
+from dataclasses import dataclass
+
+from mjfl.assembly.fleets import file_columns, fleet_of, size
+from mjfl.assembly.jobs import cost_of, job_of, stated_samples, times_of
+from mjfl.assembly.learners import curves_of, data_of, learner_of
+from mjfl.assembly.reachability import availability_of
+from mjfl.backends.simulated import Simulated
+from mjfl.config import schema
+from mjfl.domain.problem import Problem, Rules
+from mjfl.engine.learner import Learner
+from mjfl.scheduling import catalog
+from mjfl.scheduling.base import Scheduler
+
+
+@dataclass
+class Parts:
+    """All that a run is made of."""
+
+    problem: Problem
+    scheduler: Scheduler
+    learner: Learner
+    backend: Simulated
+    notes: list[str]  # what a user should know before it runs
+
+
+def assemble(config: schema.Config) -> Parts:
+    """Everything a config asks for; ConfigError where it asks for what cannot be."""
+    scheduler = catalog.make(config.scheduler.kind, config.scheduler.model_extra or {})
+    file = file_columns(config)
+    devices = size(config, file)
+    fleet = fleet_of(config, devices, file)
+    notes: list[str] = []
+    curves, data = curves_of(config), data_of(config, fleet.by_speed)
+    jobs = []
+    for i, table in enumerate(config.jobs):
+        samples = data[table.name].split.sizes if data else stated_samples(config, i, devices, file)
+        jobs.append(job_of(config, i, samples, curves.get(table.name), notes))
+    times = times_of(fleet, jobs)
+    problem = Problem(jobs, times, cost_of(config, jobs, times), _rules(config), config.seed)
+    learner = learner_of(config, problem, fleet.by_speed, curves, data, notes)
+    backend = Simulated(problem, learner, availability_of(config, problem), config.fleet.dropout)
+    return Parts(problem, scheduler, learner, backend, notes)
+
+
+def _rules(config: schema.Config) -> Rules:
+    table = config.engine
+    budget = table.budget
+    return Rules(table.order, table.plan, table.release, table.overtaking, budget.sim_seconds, budget.rounds)

@@ -1,0 +1,44 @@
+"""One step of one device: forward, loss, gradients, update. Both trainers run exactly this."""
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from mjfl.learning.training.flat import FlatModel
+from mjfl.learning.training.optimizers import Optimizer
+
+Precision = Literal["float32", "bfloat16", "float64"]
+
+
+def dtype_of(precision: Precision) -> torch.dtype:
+    """What weights are kept in; with bfloat16 only the arithmetic of the layers is short."""
+    return torch.float64 if precision == "float64" else torch.float32
+
+
+def arithmetic(precision: Precision, device: torch.device) -> AbstractContextManager[object]:
+    """Where the layers compute in bfloat16, if they do."""
+    if precision == "bfloat16":
+        return torch.autocast(device.type, torch.bfloat16, cache_enabled=False)
+    return nullcontext()
+
+
+def train_step(
+    model: FlatModel,
+    optimizer: Optimizer,
+    images: Tensor,
+    labels: Tensor,
+    learning_rate: Tensor,
+    losses: Tensor,
+    precision: Precision,
+) -> None:
+    """Update the model in place and add the batch's mean loss to `losses`."""
+    with arithmetic(precision, images.device):
+        logits = model.module(images)
+    loss = functional.cross_entropy(logits.to(model.vector.dtype), labels)
+    gradients = torch.autograd.grad(loss, model.parameters)
+    with torch.no_grad():
+        optimizer.step(gradients, learning_rate)
+        losses.add_(loss.detach())

@@ -1,0 +1,50 @@
+"""What a training of RLDS depends on: the virtual fleets, the options, the seed, the version of the features."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from mjfl.domain.problem import Problem
+from mjfl.scheduling import bands
+from mjfl.scheduling.virtual import Setting
+
+_LARGEST_PLAN = 50  # larger plans are trained at this size, with the same share of the fleet
+_LARGEST_FLEET = 20  # in plans: more devices only make the fastest faster
+_MOST_CELLS = 4000  # virtual devices side by side
+
+
+def setting(devices: int, size: int, jobs: int) -> Setting:
+    """As many fleets as are quick."""
+    return Setting(devices, size, max(1, min(jobs, devices // size)), max(4, min(32, _MOST_CELLS // devices)))
+
+
+# From these a policy carries over to all others; see docs/measurements.md.
+ANY_SETTINGS = tuple(
+    setting(devices, size, 3)
+    for devices, size in ((100, 10), (30, 5), (60, 20), (300, 30), (40, 2), (300, 10), (30, 3), (20, 1), (24, 12))
+)
+ANY_LEAD = (1.0, 100.0)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that a training depends on."""
+
+    settings: tuple[Setting, ...] = ANY_SETTINGS
+    lead: tuple[float, float] = ANY_LEAD  # how many rounds ahead the fairness weight lets fast devices get: its range
+    updates: int = 10_000
+    plans: int = 16  # N
+    hidden: int = 32
+    learning_rate: float = 0.003
+    seed: int = 0
+    features: int = field(default=bands.VERSION, init=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, as they come back from a file."""
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return plain
+
+    def key(self) -> str:
+        return hashlib.blake2b(json.dumps(self.as_json(), sort_keys=True).encode(), digest_size=12).hexdigest()

@@ -95,7 +95,7 @@ def test_damaged_files_cost_time_and_nothing_else(tmp_path: Path, damage: str) -
             )
         }
     )
-    assert app.execute(folder, limited, save_every=0.01).reason == "budget"
+    assert app.execute(folder, limited, save_every=0.01).reason == "paused"
     saved = sorted(folder.checkpoints.glob("*.ckpt"))
     assert len(saved) == 2
     hurt = {"checkpoint": saved[1:], "log": [], "both checkpoints": saved, "log and checkpoints": saved}[damage]
@@ -148,7 +148,7 @@ def test_a_finished_run_is_not_run_again(tmp_path: Path) -> None:
 def test_watchers_of_a_resumed_run_see_it_from_the_start(tmp_path: Path) -> None:
     folder = created(tmp_path, engine={"budget": {"wall_seconds": 1e-9}}, defaults__max_rounds=3)
     seen: list[Any] = []
-    while app.execute(folder, app.stored_config(folder), lambda event: seen.append(event["kind"])).reason == "budget":
+    while app.execute(folder, app.stored_config(folder), lambda event: seen.append(event["kind"])).reason == "paused":
         seen.clear()
     assert seen == [event["kind"] for event in log.read(folder.log)]
 

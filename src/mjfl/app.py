@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mjfl.assembly import Parts, assemble
+from mjfl.assembly import Parts, assemble, resolved
 from mjfl.config import learning_schema, load, schema
 from mjfl.domain.events import as_mapping
 from mjfl.engine.loop import Engine
-from mjfl.errors import ConfigError, MjflError, RunFailed, RunFolderError
+from mjfl.errors import ConfigError, RunFailed, RunFolderError
 from mjfl.results import checkpoints
 from mjfl.results.files import write_whole
 from mjfl.results.folder import RunFolder, config_hash, file_hash
 from mjfl.results.log import LogWriter, read
 
-EXIT_CODES = {"done": 0, "starved": 1, "failed": 1, "budget": 3, "interrupted": 130}
+EXIT_CODES = {"done": 0, "starved": 1, "failed": 1, "budget": 3, "paused": 3, "interrupted": 130}
 CHECKPOINT_SECONDS = 5.0
 
 Watcher = Callable[[Mapping[str, Any]], None]  # is shown every event of the run, also those before it was resumed
@@ -38,15 +38,20 @@ class Ended:
 
 
 def create(config: schema.Config, out: Path) -> RunFolder:
-    """A folder for a new run."""
-    return RunFolder.create(out, config.as_toml(), {name: file_hash(Path(name)) for name in _files(config)})
+    """A folder for a new run, with everything in its config that decides over it."""
+    return RunFolder.create(out, resolved(config).as_toml(), file_hashes(config))
+
+
+def file_hashes(config: schema.Config) -> dict[str, str]:
+    """The files that a config reads, and their contents' digests."""
+    return {name: file_hash(Path(name)) for name in _files(config)}
 
 
 def stored_config(folder: RunFolder) -> schema.Config:
     """The config of a run folder, with the same files behind it as when it was made."""
     meta = folder.meta()
     config = load.check(load.read(folder.config), str(folder.config))
-    if config_hash(config.as_toml()) != meta["hash"]:
+    if config_hash(config.as_toml()) != meta.get("hash"):
         raise RunFolderError(f"{folder.config} was changed since the run was made; start a new run with it instead")
     for name, digest in meta.get("files", {}).items():
         if not Path(name).is_file() or file_hash(Path(name)) != digest:
@@ -61,13 +66,14 @@ def execute(
     with folder.locked(), _polite_stop() as stopped:
         parts = assemble(config)
         try:
+            folder.update_meta(status="running")
             reason = _Run(folder, config, parts, watch, save_every).to_the_end(stopped)
         except OSError as error:
             raise RunFailed(
                 f"{folder.path}: {error.strerror or error}. What was written is safe; go on with: "
                 f"mjfl run --resume {folder.path}"
             ) from None
-        except MjflError:
+        except Exception:  # also whatever a plug-in may raise
             folder.update_meta(status="failed")
             raise
         folder.update_meta(status=reason)
@@ -103,10 +109,11 @@ class _Run:
     def _restored(self) -> tuple[int, int, float]:
         """Continue from the newest state whose part of the log is there; else from the start."""
         written = self._folder.log.stat().st_size if self._folder.log.exists() else 0
-        for saved in checkpoints.newest_first(self._folder.checkpoints):
+        for path, saved in checkpoints.newest_first(self._folder.checkpoints):
             if saved["log"]["size"] <= written:
                 self._engine.restore(saved)
                 return saved["log"]["seq"], saved["log"]["size"], saved["log"]["wall_seconds"]
+            path.unlink()  # it speaks of a part of the log that is gone
         return 0, 0, 0.0
 
     def to_the_end(self, stopped: threading.Event) -> str:
@@ -120,7 +127,7 @@ class _Run:
                 if stopped.is_set():
                     return self._paused("interrupted")
                 if self._wall_budget is not None and now - self._started_here > self._wall_budget:
-                    return self._paused("budget")
+                    return self._paused("paused")
                 if now - self._saved_at > max(self._save_every, 20 * self._saving_took):
                     self._save()
             self._save()
@@ -157,13 +164,16 @@ class _Run:
 def _polite_stop() -> Iterator[threading.Event]:
     """The first Ctrl-C or SIGTERM lets the current step finish and saves; the second stops at once."""
     stopped = threading.Event()
+    asked_at = 0.0
     if threading.current_thread() is not threading.main_thread():
         yield stopped
         return
 
     def ask(number: int, _frame: object) -> None:
-        if stopped.is_set():
+        nonlocal asked_at
+        if stopped.is_set() and time.monotonic() - asked_at > 1:  # the same Ctrl-C may arrive by two ways
             raise KeyboardInterrupt
+        asked_at = time.monotonic()
         stopped.set()
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -33,7 +33,7 @@ def test_a_trace_says_what_its_intervals_say(intervals: list[tuple[int, int, int
 @given(Intervals, st.integers(0, 80))
 def test_nothing_changes_before_the_next_change(intervals: list[tuple[int, int, int]], now: int) -> None:
     made = trace(intervals)
-    change = made.next_change(now)
+    change = made.next_change(now, 0)
     until = change if change is not None else 100.0
     for moment in np.arange(now, until, 0.5):
         assert (mask(made, moment) == mask(made, now)).all()
@@ -50,7 +50,7 @@ def test_most_at_once_is_seen_at_some_time(intervals: list[tuple[int, int, int]]
 def test_a_repeated_trace_begins_again(intervals: list[tuple[int, int, int]], now: int) -> None:
     once, again = trace(intervals), trace(intervals, repeat=70.0)
     assert (mask(again, now) == mask(once, now % 70)).all()
-    change = again.next_change(now)
+    change = again.next_change(now, 0)
     assert change is not None
     assert now < change <= now + 70 + 70
 
@@ -66,7 +66,23 @@ def test_bernoulli_changes_with_the_period_only() -> None:
 @given(st.floats(0.001, 1e6), st.floats(0, 1e9))
 def test_bernoulli_always_moves_on(period: float, now: float) -> None:
     made = Bernoulli(3, 0.5, period, seed=1)
-    change = made.next_change(now)
+    change = made.next_change(now, 0)
     assert change is not None
     assert change > now
-    assert made.next_change(change) != change
+    assert made.next_change(change, 0) != change
+
+
+@given(Intervals, st.floats(0, 400), st.floats(60, 90), st.integers(1, 4))
+def test_enough_are_there_at_the_next_change(
+    intervals: list[tuple[int, int, int]], now: float, repeat: float, needed: int
+) -> None:
+    """Also where repetitions make the times round: a start must never be missed."""
+    shifted = [(k, start * 0.9 + 0.1, end * 0.9 + 0.1) for k, start, end in intervals]
+    device, start, end = (np.array(column) for column in zip(*shifted, strict=True))
+    made = Trace(5, device.astype(np.int64), start, end, max(repeat, float(end.max())))
+    change = made.next_change(now, needed)
+    if made.most_at_once() < needed:
+        assert change is None
+        return
+    assert change is not None
+    assert mask(made, change).sum() >= needed

@@ -19,7 +19,7 @@ def answers(made: Simulated) -> list[tuple[float, Reply]]:
     found: list[tuple[float, Reply]] = []
     while True:
         try:
-            reply = made.wait(None, or_change=False)
+            reply = made.wait(None, None)
         except NothingToWaitFor:
             return found
         assert reply is not None
@@ -62,10 +62,10 @@ def test_a_lost_device_is_heard_of_before_it_would_have_finished() -> None:
 
 def test_waiting_stops_at_a_time() -> None:
     made = backend()
-    assert made.wait(5.0, or_change=False) is None
+    assert made.wait(5.0, None) is None
     assert made.now == 5.0
     with pytest.raises(NothingToWaitFor):
-        made.wait(None, or_change=True)
+        made.wait(None, 1)
 
 
 def test_updates_are_kept_until_collected_and_survive_a_restore() -> None:
@@ -81,4 +81,4 @@ def test_updates_are_kept_until_collected_and_survive_a_restore() -> None:
 
 
 def answers_of(made: Simulated, number: int) -> list[Reply]:
-    return [reply for reply in (made.wait(None, or_change=False) for _ in range(number)) if reply is not None]
+    return [reply for reply in (made.wait(None, None) for _ in range(number)) if reply is not None]

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,12 +11,9 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 from typer.testing import CliRunner
 
-import mjfl.assembly
 from mjfl.cli.data import data_commands
 from mjfl.config import learning_schema as tables
-from mjfl.config import load as config
 from mjfl.domain.arrays import Ints
-from mjfl.domain.times import DeviceTimes
 from mjfl.errors import ConfigError
 from mjfl.learning import split_file, splits
 from mjfl.learning.data.load import load
@@ -312,17 +308,14 @@ def test_jobs_share_a_data_set_but_not_a_split() -> None:
 
 
 @pytest.fixture
-def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A config of two jobs on ten devices, as the whole program would read it."""
-    jobs = [
-        SimpleNamespace(name=job.name, dataset=job.dataset, partition=job.partition) for job in two_jobs(kind="iid")
-    ]
-    times = [DeviceTimes(np.arange(10.0), np.zeros(10))] * 2
-    monkeypatch.setattr(config, "check", lambda *_: SimpleNamespace(jobs=jobs, seed=1))
-    parts = SimpleNamespace(problem=SimpleNamespace(times=times))
-    monkeypatch.setattr(mjfl.assembly, "assemble", lambda _: parts)
-    (tmp_path / "x.toml").write_text("")
-    return tmp_path / "x.toml"
+def shown(tmp_path: Path) -> Path:
+    """A config of two jobs on ten devices."""
+    path = tmp_path / "x.toml"
+    path.write_text(
+        'seed = 1\nlearner = { kind = "torch" }\nfleet = { devices = 10 }\n'
+        '[defaults]\ndataset = "digits"\npartition = { kind = "iid" }\n[[jobs]]\nname = "one"\n[[jobs]]\nname = "two"\n'
+    )
+    return path
 
 
 def test_show_prints_tables_and_draws(shown: Path) -> None:

@@ -45,7 +45,7 @@ def test_a_tree_comes_back_as_it_was(tree: dict[str, Any]) -> None:
 def test_only_the_last_two_are_kept_and_the_newest_comes_first(tmp_path: Path) -> None:
     for seq in (3, 20, 100):
         checkpoints.save(tmp_path / "c", seq, {"seq": seq})
-    assert [tree["seq"] for tree in checkpoints.newest_first(tmp_path / "c")] == [100, 20]
+    assert [tree["seq"] for _, tree in checkpoints.newest_first(tmp_path / "c")] == [100, 20]
 
 
 def test_a_checkpoint_cut_anywhere_is_passed_over(tmp_path: Path) -> None:
@@ -54,8 +54,8 @@ def test_a_checkpoint_cut_anywhere_is_passed_over(tmp_path: Path) -> None:
     path = checkpoints.save(folder, 2, {"seq": 2, "counts": np.arange(50)})
     whole = path.read_bytes()
     for length in range(0, len(whole), 7):
-        path.write_bytes(whole[:length])
-        assert [tree["seq"] for tree in checkpoints.newest_first(folder)] == [1]
+        path.write_bytes(whole[:length])  # the one before is used, and this one removed
+        assert [tree["seq"] for _, tree in checkpoints.newest_first(folder)] == [1]
 
 
 def test_a_single_wrong_bit_is_noticed() -> None:
@@ -71,4 +71,4 @@ def test_a_draft_left_by_a_crash_does_not_disturb(tmp_path: Path) -> None:
     folder = tmp_path / "c"
     checkpoints.save(folder, 1, {"seq": 1})
     (folder / ".000000000002.ckpt.draft").write_bytes(b"half")
-    assert [tree["seq"] for tree in checkpoints.newest_first(folder)] == [1]
+    assert [tree["seq"] for _, tree in checkpoints.newest_first(folder)] == [1]

@@ -12,6 +12,6 @@ CHEAP = {"genetic": {"population": 6, "generations": 3}, "annealing": {"steps": 
 
 
 @pytest.mark.parametrize("check", checks(), ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", catalog.own_names())
+@pytest.mark.parametrize("name", catalog.names())
 def test_contract(name: str, check: Callable[[Callable[[], Scheduler]], None]) -> None:
     check(lambda: catalog.make(name, CHEAP.get(name, {})))

@@ -1,6 +1,6 @@
 """A config becomes jobs, a fleet, a cost model, a learner and a backend: the place where concrete classes meet."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from mjfl.assembly.fleets import file_columns, fleet_of, size
 from mjfl.assembly.jobs import cost_of, job_of, stated_samples, times_of
@@ -42,6 +42,24 @@ def assemble(config: schema.Config) -> Parts:
     learner = learner_of(config, problem, fleet.by_speed, curves, data, notes)
     backend = Simulated(problem, learner, availability_of(config, problem), config.fleet.dropout)
     return Parts(problem, scheduler, learner, backend, notes)
+
+
+def resolved(config: schema.Config) -> schema.Config:
+    """The config with everything said that the defaults of today decide, so that it means the same tomorrow."""
+    parts = assemble(config)
+    options = {field.name: getattr(parts.scheduler, field.name) for field in fields(parts.scheduler) if field.init}
+    said = {name: value for name, value in options.items() if value is not None}
+    jobs = [
+        table.model_copy(update={"max_rounds": job.max_rounds})
+        for table, job in zip(config.jobs, parts.problem.jobs, strict=True)
+    ]
+    return config.model_copy(
+        update={
+            "scheduler": schema.Scheduler(kind=config.scheduler.kind, **said),
+            "fleet": config.fleet.model_copy(update={"devices": parts.problem.devices}),
+            "jobs": jobs,
+        }
+    )
 
 
 def _rules(config: schema.Config) -> Rules:

@@ -1,5 +1,6 @@
 """The jobs of a config, and what their plans cost."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -36,7 +37,7 @@ def job_of(config: schema.Config, index: int, samples: Ints, curve: LossCurve | 
         table.work,
         _target(config, table, path),
         table.starts_at,
-        max(1, int(np.ceil(table.min_answers * n))),
+        max(1, math.ceil(round(table.min_answers * n, 9))),
     )
 
 
@@ -45,8 +46,9 @@ def stated_samples(config: schema.Config, index: int, devices: int, file: Column
     table = config.jobs[index]
     given = file.get(f"samples.{table.name}")
     if given is not None:
-        if (given < 1).any():
-            raise ConfigError(f"column samples.{table.name}: every device needs a sample", path="fleet.profile.path")
+        if not ((given >= 1) & (given <= 1e9) & (given == np.floor(given))).all():
+            problem = f"column samples.{table.name}: every device needs a sample, a whole number up to 1000000000"
+            raise ConfigError(problem, path="fleet.profile.path")
         return given.astype(np.int64)
     if isinstance(table.samples, int):
         return np.full(devices, table.samples, np.int64)
@@ -81,6 +83,8 @@ def cost_of(config: schema.Config, jobs: Sequence[Job], times: Sequence[DeviceTi
         time = _weight(table.time_weight, job.name, automatic.time_weight)
         fair = _weight(table.fairness_weight, job.name, automatic.fairness_weight)
         weights.append(JobWeights(time, fair if table.fairness else 0.0))
+        if time == 0 and weights[-1].fairness_weight == 0:
+            raise ConfigError(f"job {job.name!r} has no weight at all; time or fairness must count", path="cost")
     return CostModel(weights, table.form, table.variance, table.plan_time)
 
 

@@ -14,8 +14,8 @@ class Availability(Protocol):
     def reachable(self, now: float) -> Bools | None:
         """[K], or None for all."""
 
-    def next_change(self, now: float) -> float | None:
-        """The first time after `now` at which other devices may be reachable; None for never."""
+    def next_change(self, now: float, needed: int) -> float | None:
+        """The first time after `now` at which others, and at least `needed`, may be reachable; None for never."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Always:
     def reachable(self, now: float) -> Bools | None:
         return None
 
-    def next_change(self, now: float) -> float | None:
+    def next_change(self, now: float, needed: int) -> float | None:
         return None
 
 
@@ -40,7 +40,7 @@ class Bernoulli:
         stream = keyed.key(self.seed, "availability", self._period_at(now))
         return keyed.uniforms(stream, np.arange(self.devices)) < self.probability
 
-    def next_change(self, now: float) -> float | None:
+    def next_change(self, now: float, needed: int) -> float | None:
         return max((self._period_at(now) + 1) * self.period, math.nextafter(now, math.inf))
 
     def _period_at(self, now: float) -> int:
@@ -60,25 +60,37 @@ class Trace:
         order = np.argsort(times, kind="stable")
         self._times, self._steps = times[order], steps[order]
         self._who = np.concatenate([device, device])[order]
-        self._changes = np.unique(times)
+        self._changes, last = np.unique(self._times[::-1], return_index=True)
+        self._together = np.cumsum(self._steps)[len(times) - 1 - last]  # reachable from each change on
 
     def reachable(self, now: float) -> Bools | None:
-        at = now if self._repeat is None else now % self._repeat
-        until = int(np.searchsorted(self._times, at, side="right"))
+        until = int(np.searchsorted(self._begin(now) + self._times, now, side="right"))
         return np.bincount(self._who[:until], self._steps[:until], minlength=self._devices) > 0
 
-    def next_change(self, now: float) -> float | None:
-        if self._repeat is None:
-            later = self._changes[self._changes > now]
-            return float(later[0]) if len(later) else None
-        start = now // self._repeat * self._repeat
-        moments = np.concatenate([start + self._changes, start + self._repeat + self._changes])
-        return float(min(moments[moments > now], default=math.nextafter(now, math.inf)))
+    def next_change(self, now: float, needed: int) -> float | None:
+        enough = self._changes[self._together >= needed]
+        for cycle in (self._cycle(now), self._cycle(now) + 1):
+            moments = (cycle * self._repeat if self._repeat else 0.0) + enough
+            later = moments[moments > now]
+            if len(later):
+                return float(later[0])
+        return None if self._repeat is None or not len(enough) else math.nextafter(now, math.inf)
 
     def most_at_once(self) -> int:
         """The largest number of devices that are ever reachable together."""
-        together = np.cumsum(self._steps)
-        return int(together[np.searchsorted(self._times, self._changes, side="right") - 1].max())
+        return int(self._together.max())
+
+    def _begin(self, now: float) -> float:
+        return self._cycle(now) * self._repeat if self._repeat else 0.0
+
+    def _cycle(self, now: float) -> int:
+        """How often the trace has begun again: its beginnings are whole multiples of `repeat`, never sums."""
+        if self._repeat is None:
+            return 0
+        cycle = int(now // self._repeat)
+        while (cycle + 1) * self._repeat <= now:
+            cycle += 1
+        return cycle
 
 
 def _merged(device: Ints, start: Floats, end: Floats) -> tuple[Ints, Floats, Floats]:

@@ -49,9 +49,9 @@ class Simulated:
             self._counter += 1
         self._train(plan, weights)
 
-    def wait(self, until: float | None, or_change: bool) -> Reply | None:
+    def wait(self, until: float | None, needed: int | None) -> Reply | None:
         at = self._answers[0][0] if self._answers else None
-        change = self._availability.next_change(self._now) if or_change else None
+        change = self._availability.next_change(self._now, needed) if needed is not None else None
         first = until if change is None else change if until is None else min(until, change)
         if at is not None and (first is None or at <= first):
             self._now, _, reply = heappop(self._answers)

@@ -197,11 +197,13 @@ def _print_run(ended: "Ended", summary: "RunSummary", console: "Console", *, jso
 
         result: Mapping[str, Any] = {"run": str(ended.folder.path), "status": ended.reason, **summary.as_json()}
         print(orjson.dumps(result, option=orjson.OPT_INDENT_2).decode())
+        if ended.reason in ("interrupted", "paused"):
+            print(f"mjfl: go on with: mjfl run --resume {ended.folder.path}", file=sys.stderr)
         return
     from mjfl.reports.tables import run_tables
 
     for table in run_tables(summary):
         console.print(table)
     console.print(f"run: {ended.folder.path}", soft_wrap=True)
-    if ended.reason in ("interrupted", "budget") and not summary.ended:
+    if ended.reason in ("interrupted", "paused"):
         console.print(f"stopped; go on with: mjfl run --resume {ended.folder.path}", soft_wrap=True)

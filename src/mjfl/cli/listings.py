@@ -38,12 +38,12 @@ def explain(config: "Config", console: "Console", *, json: bool) -> None:
     """The resolved config, and what follows from it; nothing is written or run."""
     from mjfl.assembly import assemble
 
+    parts = assemble(config)
     if json:
         print(orjson.dumps(config.as_toml(), option=orjson.OPT_INDENT_2).decode())
         return
     import tomli_w
 
-    parts = assemble(config)
     console.print(tomli_w.dumps(config.as_toml()), markup=False, soft_wrap=True)
     console.print(tables.problem_table(parts.problem))
     for note in parts.notes:

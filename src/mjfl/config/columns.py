@@ -2,6 +2,7 @@
 
 import csv
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,7 +21,7 @@ def read(path: Path, needed: Sequence[str], config_path: str) -> dict[str, Float
         columns = readers[path.suffix.lower()](path)
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file", path=config_path) from None
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError, csv.Error) as error:
+    except (OSError, ValueError, zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, csv.Error) as error:
         raise ConfigError(f"{path} cannot be read: {error}", path=config_path) from None
     missing = [name for name in needed if name not in columns]
     if missing:
@@ -36,7 +37,7 @@ def read(path: Path, needed: Sequence[str], config_path: str) -> dict[str, Float
 
 
 def _csv(path: Path) -> dict[str, Floats]:
-    with path.open(newline="", encoding="utf-8") as file:
+    with path.open(newline="", encoding="utf-8-sig") as file:
         rows = csv.reader(file)
         names = [name.strip() for name in next(rows, [])]
         if len(set(names)) != len(names):

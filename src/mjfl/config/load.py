@@ -41,7 +41,10 @@ def with_settings(tables: Tables, settings: Iterable[str]) -> Tables:
         key, equals, text = setting.partition("=")
         if not equals or not key.strip():
             raise ConfigError(f"--set {setting!r}: expected key=value, such as jobs.0.max_rounds=50")
-        set_path(tables, key.strip(), _value(text.strip()))
+        value = _value(text.strip())
+        holder = {key.strip().rpartition(".")[2]: value}
+        _make_absolute(holder, Path.cwd())  # what is typed in a shell lies beside the shell
+        set_path(tables, key.strip(), *holder.values())
     return tables
 
 
@@ -99,10 +102,19 @@ def _index(items: list[Any], part: str, path: str) -> int:
 
 def _make_absolute(place: Any, folder: Path) -> None:
     """A file that a config names lies beside the config."""
-    children = place.items() if isinstance(place, Mapping) else enumerate(place) if isinstance(place, list) else ()
+    children = list(
+        place.items() if isinstance(place, Mapping) else enumerate(place) if isinstance(place, list) else ()
+    )
     for key, child in children:
-        is_file = key in FILE_KEYS or (key == "dataset" and str(child).endswith(".npz"))
-        if is_file and isinstance(child, str) and child and "\0" not in child:
-            place[key] = str(folder / child)
+        last = key.rpartition(".")[2] if isinstance(key, str) else key
+        if last in FILE_KEYS and isinstance(child, list):  # of a sweep
+            place[key] = [_absolute(item, folder) for item in child]
+            continue
+        if last in FILE_KEYS or (last == "dataset" and str(child).endswith(".npz")):
+            place[key] = _absolute(child, folder)
         else:
             _make_absolute(child, folder)
+
+
+def _absolute(value: Any, folder: Path) -> Any:
+    return str(folder / value) if isinstance(value, str) and value and "\0" not in value else value

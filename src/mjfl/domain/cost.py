@@ -6,7 +6,6 @@ The paper's alpha and beta are `time_weight` and `fairness_weight`; T is the lon
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Literal, TypeVar
 
 from mjfl.domain.arrays import Floats, Ints
@@ -44,7 +43,10 @@ class CostModel:
         unfair = self.weights[job].fairness_weight * unfairness
         if self.form == "linear":
             return time + unfair
-        return time * unfair if self.form == "product" else time * time + unfair * unfair
+        if self.form == "squares":
+            return time * time + unfair * unfair
+        weights = self.weights[job]  # a factor that weighs nothing is left out, or it would make everything free
+        return time * unfair if weights.time_weight and weights.fairness_weight else time + unfair
 
     def with_fairness(self, factor: float) -> "CostModel":
         """The same model with every fairness weight multiplied: planning with a longer horizon."""
@@ -80,11 +82,6 @@ class PlanCosts:
     def of(self, seconds: Value, plan_counts: Value, size: int) -> Value:
         """Costs from what the choice decides: T and the sum of the plan's counts."""
         return self.model.round_cost(self.job, seconds, self.unfairness(plan_counts, size))
-
-    @cached_property
-    def expected_seconds(self) -> Floats:
-        """[K] expected time of each device."""
-        return self.times.expected
 
 
 def automatic_weights(times: DeviceTimes, size: int, lead: float = FAST_LEAD) -> JobWeights:

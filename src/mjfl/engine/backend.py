@@ -31,8 +31,8 @@ class Backend(Protocol):
     def start(self, plan: Plan, weights: Any) -> None:
         """Steps 3 to 5 of a round begin; returns at once."""
 
-    def wait(self, until: float | None, or_change: bool) -> Reply | None:
-        """The next answer; None when `until` has come or, with `or_change`, other devices may have become reachable.
+    def wait(self, until: float | None, needed: int | None) -> Reply | None:
+        """The next answer; None when `until` has come or, if so many are needed, others may have become reachable.
 
         Raises NothingToWaitFor when neither can ever happen.
         """

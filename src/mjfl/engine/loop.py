@@ -147,7 +147,7 @@ class Engine:
     def _next_answer(self, waiting: list[JobState]) -> list[Event]:
         budget = self.problem.rules.max_sim_seconds
         try:
-            reply = self.backend.wait(self._wake_at(waiting), or_change=bool(waiting))
+            reply = self.backend.wait(self._wake_at(waiting), self._needed(waiting))
         except NothingToWaitFor:
             return self._give_up(waiting)
         if reply is not None:
@@ -162,6 +162,13 @@ class Engine:
         if self.problem.rules.max_sim_seconds is not None:
             times.append(self.problem.rules.max_sim_seconds)
         return min(times) if times else None
+
+    def _needed(self, waiting: list[JobState]) -> int | None:
+        """How many reachable devices would let a job start that is kept waiting."""
+        sizes = [s.job.devices_per_round for s in waiting if s.ready_since <= self.backend.now]
+        if not sizes or self.problem.rules.plan == "short":
+            return 1 if sizes else None
+        return min(sizes) if self.problem.rules.overtaking else sizes[0]
 
     def _waited_in_vain(self, waiting: list[JobState]) -> list[Event]:
         """Availability has changed, or a job may begin; with nobody at work that must not go on for ever."""
@@ -213,12 +220,13 @@ class Engine:
         )
         if job.target is not None and aggregated.progress is not None and job.target.reached(aggregated.progress):
             state.reached = (state.round, now)
-            return [event, *self._end(state, "target")]
-        if state.round >= job.max_rounds:
-            return [event, *self._end(state, "max_rounds")]
-        if self.current.rounds == self.problem.rules.max_total_rounds:
-            return [event, *self._stop("budget")]
-        return [event]
+            events = [event, *self._end(state, "target")]
+        elif state.round >= job.max_rounds:
+            events = [event, *self._end(state, "max_rounds")]
+        else:
+            events = [event]
+        most = self.problem.rules.max_total_rounds
+        return events + self._stop("budget") if most is not None and self.current.rounds >= most else events
 
     def _aggregate(self, state: JobState, round: RoundState) -> Aggregated:
         """Merge what arrived; with too few usable answers the job keeps its old model."""

@@ -18,7 +18,7 @@ def class_split(kind: Kind, classes: int, per_device: int, by_speed: Ints, strea
     """
     everyone = np.arange(len(by_speed))
     if kind == "classes":
-        return _choice(np.zeros_like(everyone), classes, per_device, stream)
+        return _choice(everyone, classes, per_device, stream)
     slower = np.empty(len(by_speed), bool)
     slower[by_speed] = everyone >= len(by_speed) // 2
     lower = classes // 2
@@ -29,7 +29,6 @@ def class_split(kind: Kind, classes: int, per_device: int, by_speed: Ints, strea
 
 
 def _choice(devices: Ints, classes: int, per_device: int, stream: int) -> Ints:
-    """[len(devices), per_device] different numbers below `classes`."""
-    cells = np.arange(len(devices) * classes)
-    order = np.argsort(keyed.uniforms(stream + len(devices), cells).reshape(len(devices), classes), axis=1)
-    return order[:, :per_device]
+    """[len(devices), per_device] different numbers below `classes`, a function of each device alone."""
+    u = keyed.uniforms(stream, (devices[:, None] * classes + np.arange(classes)).ravel())
+    return np.argsort(u.reshape(len(devices), classes), axis=1)[:, :per_device]

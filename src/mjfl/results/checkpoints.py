@@ -28,13 +28,15 @@ def save(folder: Path, seq: int, tree: dict[str, Any]) -> Path:
     return path
 
 
-def newest_first(folder: Path) -> Iterator[dict[str, Any]]:
-    """All states that can be read."""
+def newest_first(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """All states that can be read; those that cannot are removed, or they would be taken for newer ones later."""
     for path in sorted(folder.glob("*.ckpt"), reverse=True):
         try:
-            yield decoded(path.read_bytes())
+            state = decoded(path.read_bytes())
         except RunFolderError:
+            path.unlink()
             continue
+        yield path, state
 
 
 def encoded(tree: dict[str, Any]) -> bytes:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,9 @@ class LogWriter:
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
+        """Hand over what can be handed over; a full disk has been reported already."""
+        with suppress(OSError):
+            self.flush()
         self._file.close()
 
 

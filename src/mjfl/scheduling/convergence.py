@@ -35,7 +35,7 @@ class LossCurve:
         if missing <= 0:
             return 0
         rounds = missing / self.rate if self.rate > 0 else math.inf
-        return math.ceil(rounds) if rounds < _MAX_ROUNDS else None
+        return math.ceil(rounds - 1e-9 * max(rounds, 1)) if rounds < _MAX_ROUNDS else None
 
     def max_rounds(self, loss: float) -> int | None:
         """R_m = (1 + 0.3) R_c, at least one."""

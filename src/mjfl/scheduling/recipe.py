@@ -2,11 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from mjfl.domain.problem import Problem
 from mjfl.scheduling import bands
 from mjfl.scheduling.virtual import Setting
 

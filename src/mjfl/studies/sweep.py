@@ -1,16 +1,21 @@
 """Runs all points of a grid: skips what is complete, goes on with what is not, in as many processes as wanted."""
 
 import multiprocessing
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from mjfl import app
-from mjfl.assembly import assemble
+from mjfl.assembly import resolved
 from mjfl.config import load, schema
-from mjfl.errors import ConfigError, MjflError, RunFailed
+from mjfl.errors import ConfigError, RunFailed, RunFolderError
 from mjfl.results.folder import RunFolder, config_hash, runs_in
 from mjfl.studies.grid import Point
 
@@ -42,8 +47,7 @@ def tasks(points: Sequence[Point], source: str) -> list[Task]:
     made = []
     for point in points:
         try:
-            config = load.check(point.tables, source)
-            assemble(config)
+            config = resolved(load.check(point.tables, source))
         except ConfigError as error:
             raise ConfigError(f"[sweep] {point.label}, seed {point.seed}: {error}") from None
         made.append(Task(point, config, config_hash(config.as_toml())))
@@ -52,8 +56,7 @@ def tasks(points: Sequence[Point], source: str) -> list[Task]:
 
 def run(tasks: Sequence[Task], out: Path, processes: int, done: Callable[[Result], None]) -> list[Result]:
     """All results, in the order of the tasks; `done` hears of each as it ends."""
-    existing = {folder.path.name.split("-")[-1]: folder for folder in runs_in(out)} if out.is_dir() else {}
-    known = {folder.meta()["hash"]: folder for folder in existing.values()}
+    known = _known(tasks, out)
     if processes == 1:
         results = []
         for task in tasks:
@@ -65,6 +68,20 @@ def run(tasks: Sequence[Task], out: Path, processes: int, done: Callable[[Result
     return _in_processes(tasks, out, known, processes, done)
 
 
+def _known(tasks: Sequence[Task], out: Path) -> dict[str, RunFolder]:
+    """Runs of these tasks that are there already, by hash; not those whose files have changed since."""
+    wanted = {task.hash: app.file_hashes(task.config) for task in tasks}
+    known = {}
+    for folder in runs_in(out) if out.is_dir() else []:
+        try:
+            meta = folder.meta()
+        except RunFolderError:
+            continue
+        if meta.get("hash") in wanted and meta.get("files", {}) == wanted[meta["hash"]]:
+            known[str(meta["hash"])] = folder
+    return known
+
+
 def _in_processes(
     tasks: Sequence[Task],
     out: Path,
@@ -73,26 +90,53 @@ def _in_processes(
     done: Callable[[Result], None],
 ) -> list[Result]:
     results: dict[int, Result] = {}
-    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-        futures: dict[Future[Result], int] = {
-            pool.submit(_run_one, task, out, known.get(task.hash)): i for i, task in enumerate(tasks)
-        }
-        left = set(futures)
+    spawn = multiprocessing.get_context("spawn")
+    with _terminated_like_interrupted(), ProcessPoolExecutor(processes, spawn, _prepare_worker) as pool:
+        futures = {pool.submit(_run_one, task, out, known.get(task.hash)): i for i, task in enumerate(tasks)}
         try:
-            while left:
-                finished, left = wait(left, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    result = future.result()
-                    results[futures[future]] = result
-                    done(result)
-                    if result.status == "interrupted":
-                        raise KeyboardInterrupt
+            for future in as_completed(futures):
+                results[futures[future]] = future.result()
+                done(results[futures[future]])
         except BrokenProcessPool:
             raise RunFailed("a process of the sweep was killed; start the same sweep again to go on") from None
         except KeyboardInterrupt:
+            _stop_workers()
             pool.shutdown(wait=True, cancel_futures=True)
-            results |= {futures[f]: f.result() for f in futures if f.done() and not f.cancelled()}
+            ended = [f for f in futures if f.done() and not f.cancelled() and f.exception() is None]
+            results |= {futures[f]: f.result() for f in ended}
     return [results[i] for i in sorted(results)]
+
+
+def _prepare_worker() -> None:
+    """A worker listens to Ctrl-C only while it runs something, and ends when the sweep's process is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _stop_workers() -> None:
+    for process in multiprocessing.active_children():
+        if process.pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGINT)
+
+
+@contextmanager
+def _terminated_like_interrupted() -> Iterator[None]:
+    def interrupt(number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _run_one(task: Task, out: Path, folder: RunFolder | None) -> Result:
@@ -101,5 +145,5 @@ def _run_one(task: Task, out: Path, folder: RunFolder | None) -> Result:
             return Result(task, folder, folder.meta()["status"], skipped=True)
         folder = folder or app.create(task.config, out)
         return Result(task, folder, app.execute(folder, task.config).reason)
-    except MjflError as error:
-        return Result(task, folder, "failed", str(error))
+    except Exception as error:  # one run must not end the others
+        return Result(task, folder, "failed", f"{type(error).__name__}: {error}")

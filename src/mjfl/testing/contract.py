@@ -32,8 +32,7 @@ def check_takes_all_when_all_are_needed(make: Make) -> None:
     """With exactly as many free devices as a plan needs, nothing outside them is taken."""
     free = np.zeros(30, bool)
     free[[1, 4, 9, 16, 25]] = True
-    now = situation(free=free)
-    _choose(make, now)
+    _choose(make, situation(free=free))
 
 
 def check_a_single_device(make: Make) -> None:

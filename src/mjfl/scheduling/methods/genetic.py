@@ -24,9 +24,10 @@ class Genetic(Scheduler):
     mutation: float = 0.2
 
     def __post_init__(self) -> None:
-        for name, low in (("population", 2), ("generations", 1)):
-            if getattr(self, name) < low:
-                raise ConfigError(f"is {getattr(self, name)}; at least {low} is needed", path=f"scheduler.{name}")
+        for name, low, high in (("population", 2, 10**5), ("generations", 1, 10**6)):
+            if not low <= getattr(self, name) <= high:
+                problem = f"is {getattr(self, name)}; at least {low} is needed, at most {high}"
+                raise ConfigError(problem, path=f"scheduler.{name}")
         for name in ("crossover", "mutation"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"is {getattr(self, name)}; a chance in [0, 1] is needed", path=f"scheduler.{name}")

@@ -103,6 +103,7 @@ def test_damaged_files_cost_time_and_nothing_else(tmp_path: Path, damage: str) -
         path.write_bytes(path.read_bytes()[:200])
     if damage.startswith("log"):
         folder.log.write_bytes(folder.log.read_bytes()[:1000])
+    assert start(folder, "event", 2500).wait(60) == -signal.SIGKILL  # and a second misfortune
     assert finished(folder) == expected
 
 

@@ -1,5 +1,6 @@
 """Fleet and trace files: what they may hold, and what is said when they do not."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,8 @@ def test_times_and_samples_by_job(tmp_path: Path) -> None:
         ("a,b\n1,2\n", "needs the columns min_seconds_per_sample and delay_rate"),
         ("seconds.long\n1\n", "has no column seconds.medium"),
         ("min_seconds_per_sample,delay_rate,samples.long\n1,2,0\n", "every device needs a sample"),
+        ("min_seconds_per_sample,delay_rate,samples.long\n1,2,1e19\n", "every device needs a sample"),
+        ("min_seconds_per_sample,delay_rate,samples.long\n1,2,3.7\n", "every device needs a sample"),
     ],
 )
 def test_wrong_fleets_are_named(tmp_path: Path, text: str, said: str) -> None:
@@ -70,6 +73,22 @@ def test_foreign_bytes_are_no_fleet(tmp_path: Path, name: str) -> None:
     path.write_bytes(b"\x93NUMPY\x00\xff" * 9)
     with pytest.raises(ConfigError, match=r"fleet.profile.path"):
         fleet_of(path)
+
+
+def test_a_byte_order_mark_does_not_disturb(tmp_path: Path) -> None:
+    path = tmp_path / "fleet.csv"
+    path.write_text("\ufeffmin_seconds_per_sample,delay_rate\n1,2\n", encoding="utf-8")
+    assert fleet_of(path).devices == 1
+
+
+def test_damaged_archives_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "fleet.npz"
+    np.savez_compressed(path, min_seconds_per_sample=np.arange(1.0, 200), delay_rate=np.arange(1.0, 200))
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 5):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 255]) + whole[place + 1 :])
+        with suppress(ConfigError):
+            fleet_of(path)
 
 
 def test_the_number_of_devices_must_agree(tmp_path: Path) -> None:

@@ -47,6 +47,10 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ({"jobs": []}, r"jobs: is \[\].*at least 1"),
     ({"jobs": 5}, r"jobs: is 5"),
     ({"jobs": [5]}, r"jobs.0: is 5"),
+    ({"cost__time_weight": 0.0, "cost__fairness": False}, r"cost: job 'long' has no weight at all"),
+    ({"scheduler": {"kind": "fedcs", "pool": 1e308}}, r"scheduler.pool: is 1e\+308"),
+    ({"scheduler": {"kind": "annealing", "steps": 2**70}}, r"scheduler.steps: is 1180591620717411303424"),
+    ({"scheduler": {"kind": "genetic", "population": 10**9}}, r"scheduler.population: is 1000000000"),
     ({"engine__order": "random"}, r"engine.order: is 'random'.*'parallel' or 'sequential'"),
     ({"engine__budget": {"rounds": 0}}, r"engine.budget.rounds: is 0"),
     ({"fleet__profile": {"kind": "released", "load": [1.0]}}, r"fleet.profile: has 1 loads for 3 jobs"),
@@ -127,6 +131,17 @@ def test_settings_overrule_any_key() -> None:
 def test_settings_that_cannot_be(setting: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         load.with_settings(tables(), [setting])
+
+
+def test_files_in_settings_and_sweeps_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "studies"
+    folder.mkdir()
+    (folder / "x.toml").write_text('jobs = [{name="a"}]\nsweep = { "fleet.availability.path" = ["a.csv", "b.csv"] }')
+    assert load.read(folder / "x.toml")["sweep"]["fleet.availability.path"][1] == str(folder / "b.csv")
+    monkeypatch.chdir(tmp_path)
+    made = load.with_settings({}, ["fleet.profile.path=here.csv", 'fleet.other={path="there.csv"}'])
+    assert made["fleet"]["profile"]["path"] == str(tmp_path / "here.csv")
+    assert made["fleet"]["other"]["path"] == str(tmp_path / "there.csv")
 
 
 def test_a_jobs_own_key_replaces_the_default() -> None:

@@ -63,6 +63,13 @@ def test_fairness_can_weigh_more_for_a_longer_horizon() -> None:
     assert [(w.time_weight, w.fairness_weight) for w in model.weights] == [(1, 20), (3, 40)]
 
 
+@pytest.mark.parametrize(("alpha", "beta"), [(1.0, 0.0), (0.0, 1.0)])
+def test_a_factor_without_weight_does_not_make_everything_free(alpha: float, beta: float) -> None:
+    costs = plan_costs([1, 2, 3, 4], [5, 0, 0, 1], alpha=alpha, beta=beta, form="product")
+    found = costs(np.array([[0, 1], [1, 2], [2, 3]]))
+    assert len(set(found.tolist())) == 3
+
+
 def test_expected_maximum_as_the_time() -> None:
     costs = plan_costs([1, 2, 3], [0, 0, 0], delay=np.ones(3), beta=0, plan_time="expected-max")
     plan = np.array([0, 2])

@@ -149,6 +149,30 @@ def test_budgets_end_the_run_before_the_target() -> None:
     assert by_rounds[-1].reason == "budget"  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("rounds", range(1, 31))
+def test_a_budget_of_rounds_holds_also_where_jobs_end(rounds: int) -> None:
+    found = events(engine={"budget": {"rounds": rounds}}, defaults__max_rounds=10)
+    assert len(of(RoundFinished, found)) == rounds
+    assert len(of(JobFinished, found)) == 3
+
+
+def test_a_job_that_begins_late_costs_nothing_until_then() -> None:
+    often = {"kind": "bernoulli", "probability": 0.9, "period": 0.01}
+    made = engine(parts(fleet__availability=often, jobs__2__starts_at=1e9, defaults__max_rounds=2), score=False)
+    assert sum(1 for _ in made.steps()) < 20_000
+
+
+def test_a_trace_with_many_changes_is_not_given_up(tmp_path: Any) -> None:
+    """Devices come and go all day; enough are there together only once."""
+    rows = [f"{k},{1 + k + 100 * i},{1 + k + 100 * i + 0.5}" for k in range(100) for i in range(200)]
+    rows += [f"{k},30000,30050" for k in range(100)]
+    path = tmp_path / "trace.csv"
+    path.write_text("device,start,end\n" + "\n".join(rows) + "\n")
+    trace = {"kind": "trace", "path": str(path), "repeat": 86400.0}
+    found = events(fleet__availability=trace, defaults__max_rounds=2)
+    assert {e.reason for e in of(JobFinished, found)} == {"max_rounds"}
+
+
 def test_a_fleet_that_never_gathers_ends_the_run() -> None:
     rare = {"kind": "bernoulli", "probability": 0.01, "period": 10.0}
     found = events(fleet__availability=rare, defaults__max_rounds=5)

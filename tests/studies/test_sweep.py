@@ -68,6 +68,30 @@ def test_every_point_is_checked_before_the_first_runs() -> None:
         sweep.tasks(points(tables(sweep=axes), ""), "")
 
 
+def test_a_changed_file_makes_another_run(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    text = "device,start,end\n" + "".join(f"{k},0,1e9\n" for k in range(100))
+    trace.write_text(text)
+    availability = {"kind": "trace", "path": str(trace)}
+    sweep.run(tasks(fleet__availability=availability), tmp_path / "runs", 1, lambda _: None)
+    trace.write_text(text.replace("99,0", "99,5"))
+    results = sweep.run(tasks(fleet__availability=availability), tmp_path / "runs", 1, lambda _: None)
+    assert not any(result.skipped for result in results)
+
+
+def test_a_paused_run_is_gone_on_with(tmp_path: Path) -> None:
+    (task,) = tasks()[:1]
+    budget = task.config.engine.budget.model_copy(update={"wall_seconds": 1e-9})
+    paused = app.create(task.config, tmp_path)
+    short = task.config.model_copy(update={"engine": task.config.engine.model_copy(update={"budget": budget})})
+    assert app.execute(paused, short).reason == "paused"
+    (result,) = sweep.run([task], tmp_path, 1, lambda _: None)
+    assert not result.skipped
+    assert result.folder is not None
+    assert result.folder.path == paused.path
+    assert result.status == "done"
+
+
 def test_the_stored_config_makes_the_same_run(tmp_path: Path) -> None:
     config = load.check(tables(defaults__max_rounds=3))
     first = app.create(config, tmp_path)

@@ -57,7 +57,7 @@ def _csv(path: Path) -> dict[str, Floats]:
 
 
 def _npz(path: Path) -> dict[str, Floats]:
-    with np.load(path, allow_pickle=False) as file:
+    with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
         if not hasattr(file, "files"):
             raise ValueError("is no archive of arrays")
         columns = {name: np.asarray(file[name], float) for name in file.files}

@@ -86,15 +86,20 @@ def _improved_by_swaps(plan: Ints, band: Ints, costs: PlanCosts) -> Ints:
     cost = float(costs(plan))
     while True:
         outside = np.setdiff1d(band, plan, assume_unique=True)
-        swaps = np.repeat(plan[None], len(plan) * len(outside), axis=0)
-        swaps[np.arange(len(swaps)), np.repeat(np.arange(len(plan)), len(outside))] = np.tile(outside, len(plan))
-        if not len(swaps):
+        swaps = [_best_swap(plan, slot, outside, costs) for slot in range(len(plan))] if len(outside) else []
+        best_cost, best = min(swaps, key=lambda swap: swap[0], default=(cost, plan))
+        if best_cost >= cost - 1e-12 * abs(cost):
             return plan
-        swap_costs = costs(swaps)
-        best = int(np.argmin(swap_costs))
-        if swap_costs[best] >= cost - 1e-12 * abs(cost):
-            return plan
-        plan, cost = np.sort(swaps[best]), float(swap_costs[best])
+        plan, cost = np.sort(best), best_cost
+
+
+def _best_swap(plan: Ints, slot: int, outside: Ints, costs: PlanCosts) -> tuple[float, Ints]:
+    """The cheapest plan with another device in this slot."""
+    swaps = np.repeat(plan[None], len(outside), axis=0)
+    swaps[:, slot] = outside
+    found = costs(swaps)
+    best = int(np.argmin(found))
+    return float(found[best]), swaps[best]
 
 
 def _free_places(order: Ints, free: Bools) -> Iterator[Ints]:

@@ -9,7 +9,7 @@ the share of the floor (the larger of arithmetic and weight traffic). Images are
 import argparse
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -19,8 +19,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from mjfl.learning import models
 from mjfl.learning.data.arrays import Dataset
+from mjfl.learning.fedavg import average
 from mjfl.learning.splits import Split
-from mjfl.learning.training.graphed import Graphed, Layout
+from mjfl.learning.training.graphed import Graphed, Layout, prepare_cuda
 from mjfl.learning.training.optimizers import Sgd
 from mjfl.learning.training.sequential import Sequential
 from mjfl.learning.training.step import Precision
@@ -28,6 +29,7 @@ from mjfl.learning.training.task import Task
 from mjfl.learning.training.trainer import Trainer
 
 DEVICES = 10
+PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16")
 BF16_FLOPS, TF32_FLOPS, BYTES = 790e12, 395e12, 4.3e12  # an H200's measured ceilings; TF32 taken as half of bf16
 
 
@@ -111,6 +113,36 @@ def seconds(run: Callable[[], None], repeats: int, clock: Callable[[], float]) -
     return float(np.median(times))
 
 
+GROUPS = {
+    "a": (("vgg-16", 10_000), ("cnn-a-iid", 20_800), ("lenet-5", 40_000)),
+    "b": (("resnet-18", 10_000), ("cnn-b", 10_000), ("alexnet", 10_000)),
+}
+
+
+def group_round(group: str, precision: Precision, compiled: bool) -> None:
+    """A round of three jobs in flight together, ten devices each, IID, five epochs, evaluation included."""
+    device = torch.device("cuda")
+    tasks = []
+    for index, (model, tests) in enumerate(GROUPS[group]):
+        case = next(case for case in CASES if case.model == model)
+        task = case.task()
+        images, labels = (np.resize(x, (tests, *x.shape[1:])) for x in (task.data.test_images, task.data.test_labels))
+        data = replace(task.data, test_images=images, test_labels=labels)
+        tasks.append(replace(task, index=index, data=data))
+    layout = Layout(channels_last=precision == "bfloat16", compiled=compiled)
+    trainer = Graphed(tasks, device, precision, [layout] * len(tasks))
+    weights = [trainer.initial(job) for job in range(3)]
+
+    def run() -> None:
+        rounds = [trainer.train(job, 1, np.arange(DEVICES), weights[job]) for job in range(3)]
+        for job, begun in enumerate(rounds):
+            trainer.score(job, average(begun.updates(range(DEVICES))))
+
+    took = seconds(run, 3, time.perf_counter)
+    how = f"{precision}, compiled" if compiled else precision
+    print(f"group {group}, {how}: a round of all three jobs {took:.3f} s, evaluation included", flush=True)
+
+
 def floor_ms(case: Case, precision: Precision) -> tuple[float, float]:
     """Milliseconds of a step of ten devices if only arithmetic, or only reading and writing weights, took time."""
     model = case.build()
@@ -155,28 +187,33 @@ def on_cuda(cases: list[Case], steps: int, repeats: int, variants: bool) -> None
                 continue
             shown = f"{precision}, {layout.steps_together} steps"
             shown += ", channels last" if layout.channels_last else ""
+            shown += ", compiled" if layout.compiled else ""
             share = max(floor_ms(case, precision)) / ms
             print(f"{case.model:12} {shown:34} {ms:8.3f} {plain / ms:9.1f}x {100 * share:8.1f}%", flush=True)
             torch.cuda.empty_cache()
 
 
 def _variants(all_of_them: bool) -> list[tuple[Precision, Layout]]:
-    if not all_of_them:
-        return [("float32", Layout()), ("bfloat16", Layout())]
-    precisions: tuple[Precision, ...] = ("float32", "bfloat16")
-    return [(p, Layout(10, steps, last)) for p in precisions for steps in (1, 10) for last in (False, True)]
+    choices = (False, True) if all_of_them else (False,)
+    return [(p, Layout(10, 10, p == "bfloat16", compiled)) for p in PRECISIONS for compiled in choices]
 
 
 def main() -> None:
+    prepare_cuda()
     parser = argparse.ArgumentParser()
     parser.add_argument("--models", default=",".join(case.model for case in CASES))
+    parser.add_argument("--groups", default="a,b", help="groups of the paper whose whole rounds are timed on CUDA")
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--variants", action="store_true", help="every precision and layout")
+    parser.add_argument("--variants", action="store_true", help="also compiled by torch.compile")
     arguments = parser.parse_args()
     chosen = [case for case in CASES if case.model in arguments.models.split(",")]
     if torch.cuda.is_available():
         on_cuda(chosen, arguments.steps, arguments.repeats, arguments.variants)
+        for group in arguments.groups.split(",") if arguments.groups else ():
+            for precision in PRECISIONS:
+                for compiled in (False, True) if arguments.variants else (False,):
+                    group_round(group, precision, compiled)
     else:
         on_cpu(chosen, arguments.repeats)
 

@@ -12,7 +12,9 @@ from mjfl.learning.training.task import Task
 def fedavg(config: schema.Config, table: schema.TorchLearner, data: Data, notes: list[str]) -> FedAvg:
     """The learner; `notes` hears what was chosen, and later what had to be done smaller."""
     tasks = [_task(config, i, data) for i in range(len(config.jobs))]
-    trainer = choose.trainer(tasks, table.device, table.trainer, table.precision, table.processes, notes.append)
+    trainer = choose.trainer(
+        tasks, table.device, table.trainer, table.precision, table.processes, table.compiled, notes.append
+    )
     return FedAvg(trainer, [job.evaluate_every for job in config.jobs])
 
 

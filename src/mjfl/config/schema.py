@@ -136,6 +136,7 @@ class TorchLearner(Table):
     trainer: Literal["auto", "sequential", "graphed"] = "auto"
     precision: Literal["float32", "bfloat16", "float64"] = "float32"
     processes: Annotated[int, Field(ge=1, le=256)] = 1
+    compiled: bool = False
 
 
 class CurveTable(Table):

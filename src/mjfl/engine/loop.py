@@ -147,7 +147,8 @@ class Engine:
     def _next_answer(self, waiting: list[JobState]) -> list[Event]:
         budget = self.problem.rules.max_sim_seconds
         try:
-            reply = self.backend.wait(self._wake_at(waiting), self._needed(waiting))
+            until, needed = (self._wake_at(waiting), self._needed(waiting)) if waiting else (budget, None)
+            reply = self.backend.wait(until, needed)
         except NothingToWaitFor:
             return self._give_up(waiting)
         if reply is not None:

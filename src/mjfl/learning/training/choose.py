@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from mjfl.errors import ConfigError
-from mjfl.learning.training.graphed import Graphed, Layout
+from mjfl.learning.training.graphed import Graphed, Layout, prepare_cuda
 from mjfl.learning.training.pooled import Pooled
 from mjfl.learning.training.sequential import Sequential
 from mjfl.learning.training.step import Precision
@@ -14,9 +14,16 @@ from mjfl.learning.training.trainer import Trainer
 
 
 def trainer(
-    tasks: Sequence[Task], device: str, kind: str, precision: Precision, processes: int, warn: Callable[[str], None]
+    tasks: Sequence[Task],
+    device: str,
+    kind: str,
+    precision: Precision,
+    processes: int,
+    compiled: bool,
+    warn: Callable[[str], None],
 ) -> Trainer:
     """`kind` and `device` may be "auto"."""
+    prepare_cuda()
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() and processes == 1 else "cpu"
     if device != "cpu" and not torch.cuda.is_available():
@@ -26,7 +33,7 @@ def trainer(
     if kind == "graphed" and device == "cpu":
         raise ConfigError('is "graphed", which needs a CUDA GPU; "sequential" runs anywhere', path="learner.trainer")
     if kind == "graphed":
-        layout = Layout(channels_last=precision == "bfloat16")
+        layout = Layout(channels_last=precision == "bfloat16", compiled=compiled)
         return Graphed(tasks, torch.device(device), precision, [layout] * len(tasks), warn)
     if processes == 1:
         if device == "cpu":

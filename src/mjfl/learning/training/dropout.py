@@ -1,23 +1,30 @@
-"""Dropout whose masks come from a generator of one's own, so that a device's masks do not depend on the others'."""
+"""Dropout whose masks come from a generator of one's own, so that a device's masks do not depend on the others'.
+
+All masks of a step are drawn before it: the forward pass then holds nothing random, and can be compiled.
+"""
 
 import torch
 from torch import Tensor, nn
 
 
 class KeyedDropout(nn.Module):
-    """nn.Dropout, with `generator` in place of torch's global one; nothing is dropped in evaluation."""
+    """nn.Dropout with a mask that `draw` renews; nothing is dropped in evaluation."""
 
     def __init__(self, p: float) -> None:
         super().__init__()
         self.p = p
-        self.generator: torch.Generator | None = None
+        self.mask: Tensor | None = None
 
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or self.p == 0:
             return x
-        keep = 1 - self.p
-        mask = torch.empty_like(x).bernoulli_(keep, generator=self.generator)
-        return x * mask.div_(keep) if keep else torch.zeros_like(x)
+        if self.mask is None or self.mask.shape != x.shape or self.mask.dtype != x.dtype:
+            self.mask = torch.ones_like(x)  # room for it: the first pass of a model is a trial
+        return x * self.mask * (1 / (1 - self.p) if self.p < 1 else 0.0)
+
+    def draw(self, generator: torch.Generator) -> None:
+        if self.mask is not None:
+            self.mask.bernoulli_(1 - self.p, generator=generator)
 
 
 def keyed_dropout(module: nn.Module) -> nn.Module:
@@ -31,8 +38,6 @@ def keyed_dropout(module: nn.Module) -> nn.Module:
     return module
 
 
-def set_generator(module: nn.Module, generator: torch.Generator) -> None:
-    """Let all dropout of a module draw from this generator."""
-    for part in module.modules():
-        if isinstance(part, KeyedDropout):
-            part.generator = generator
+def dropouts(module: nn.Module) -> list[KeyedDropout]:
+    """All of a module's dropout layers."""
+    return [part for part in module.modules() if isinstance(part, KeyedDropout)]

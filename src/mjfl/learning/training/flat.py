@@ -1,12 +1,12 @@
 """A model whose parameters and running statistics all lie in one vector: to send, to average, to save."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from mjfl.learning.training.dropout import keyed_dropout
+from mjfl.learning.training.dropout import dropouts, keyed_dropout
 
 _ALIGNED = 64  # numbers: every tensor begins where the fastest kernels want it
 
@@ -27,6 +27,8 @@ class FlatModel:
         size = sum(_room(tensor) for _, tensor in self._named())
         self.vector = torch.zeros(size, device=device, dtype=dtype)
         self._move_into(self.vector)
+        self.dropouts = dropouts(self.module)
+        self.forward: Callable[[Tensor], Tensor] = self.module
         self.parameters = [p for p in self.module.parameters() if p.requires_grad]
 
     def named_vector(self, vector: Tensor) -> dict[str, Tensor]:

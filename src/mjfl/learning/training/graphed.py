@@ -6,8 +6,9 @@ plan follows on the same lane. Nothing waits for the host, so the rounds of seve
 are known beforehand: their indices lie on the GPU and a counter inside the graph walks through them.
 """
 
+import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -15,10 +16,9 @@ from torch import Tensor
 
 from mjfl.domain.arrays import Ints
 from mjfl.domain.job import Progress
-from mjfl.learning.training.dropout import set_generator
 from mjfl.learning.training.evaluate import evaluate
 from mjfl.learning.training.flat import FlatModel
-from mjfl.learning.training.step import Precision, dtype_of, train_step
+from mjfl.learning.training.step import Precision, dtype_of, train_step, try_out
 from mjfl.learning.training.task import DeviceImages, Task
 from mjfl.learning.training.trainer import LocalUpdate
 
@@ -32,6 +32,12 @@ class Layout:
     lanes: int = 10  # devices side by side
     steps_together: int = 10  # in the longer of the two graphs
     channels_last: bool = False
+    compiled: bool = False  # by torch.compile: fewer kernels, but minutes to make
+
+
+def prepare_cuda() -> None:
+    """With the driver's default of 8 connections lanes wait for each other; it is read when CUDA starts."""
+    os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
 
 
 class Graphed:
@@ -131,7 +137,7 @@ class _GraphedJob:
                 torch.cuda.empty_cache()
                 if not self._lanes:
                     raise
-                self._layout = Layout(len(self._lanes), self._layout.steps_together, self._layout.channels_last)
+                self._layout = replace(self._layout, lanes=len(self._lanes))
                 self._warn(
                     f"job {self._task.name!r}: the GPU's memory holds {len(self._lanes)} devices at once, not {wanted}"
                 )
@@ -148,9 +154,10 @@ class _Lane:
         self._precision, self._images, self._layout = precision, images, layout
         dtype = dtype_of(precision)
         self._model = FlatModel(task.fresh_module(), device, dtype, channels_last=layout.channels_last)
+        if layout.compiled:
+            self._model.forward = torch.compile(self._model.module, dynamic=False)
         self._optimizer = task.optimizer.over(self._model.parameters)
         self._generator = torch.Generator(device)
-        set_generator(self._model.module, self._generator)
         self._stream = torch.cuda.Stream(device)
         longest = max(task.steps(k) for k in range(task.split.devices)) if task.split.devices else 1
         room = longest + layout.steps_together + _WARM_STEPS
@@ -159,6 +166,8 @@ class _Lane:
         self._ramp = torch.arange(max(layout.steps_together, 1), device=device)
         self._rate = torch.zeros((), device=device)
         self._losses = torch.zeros((), device=device, dtype=dtype)
+        blank = torch.zeros(task.batch_size, *task.data.shape, device=device, dtype=dtype)
+        try_out(self._model, blank, precision)
         self._one = self._captured(1)
         self._several = self._captured(layout.steps_together) if layout.steps_together > 1 else None
 
@@ -223,4 +232,13 @@ class _Lane:
         self._at.add_(steps)
         for i in range(steps):
             part = slice(i * batch, (i + 1) * batch)
-            train_step(self._model, self._optimizer, x[part], y[part], self._rate, self._losses, self._precision)
+            train_step(
+                self._model,
+                self._optimizer,
+                self._generator,
+                x[part],
+                y[part],
+                self._rate,
+                self._losses,
+                self._precision,
+            )

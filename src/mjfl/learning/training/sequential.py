@@ -8,10 +8,9 @@ from torch import Tensor
 
 from mjfl.domain.arrays import Ints
 from mjfl.domain.job import Progress
-from mjfl.learning.training.dropout import set_generator
 from mjfl.learning.training.evaluate import evaluate
 from mjfl.learning.training.flat import FlatModel
-from mjfl.learning.training.step import Precision, dtype_of, train_step
+from mjfl.learning.training.step import Precision, dtype_of, train_step, try_out
 from mjfl.learning.training.task import DeviceImages, Task
 from mjfl.learning.training.trainer import LocalUpdate
 
@@ -62,7 +61,8 @@ class JobOnDevice:
         self.images = DeviceImages(self.task.data, self.device, dtype, at_once=self.device.type == "cuda")
         self._optimizer = self.task.optimizer.over(self.model.parameters)
         self._generator = torch.Generator(self.device)
-        set_generator(self.model.module, self._generator)
+        blank = torch.zeros(self.task.batch_size, *self.task.data.shape, device=self.device, dtype=dtype)
+        try_out(self.model, blank, self.precision)
 
     def local_update(self, device: int, round: int, weights: Tensor) -> LocalUpdate:
         """What this device makes of these weights."""
@@ -75,7 +75,7 @@ class JobOnDevice:
         batches = torch.from_numpy(task.batches(device, round)).to(self.device)
         for batch in batches:
             x, y = images.normalised(images.train[batch]), images.train_labels[batch]
-            train_step(model, self._optimizer, x, y, rate, losses, self.precision)
+            train_step(model, self._optimizer, self._generator, x, y, rate, losses, self.precision)
         return LocalUpdate(model.vector.clone(), int(task.split.sizes[device]), float(losses) / len(batches))
 
     def score(self, weights: Tensor) -> Progress:

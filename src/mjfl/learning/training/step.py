@@ -25,9 +25,16 @@ def arithmetic(precision: Precision, device: torch.device) -> AbstractContextMan
     return nullcontext()
 
 
+def try_out(model: FlatModel, images: Tensor, precision: Precision) -> None:
+    """One pass that makes room for the dropout masks; it spoils running statistics, so weights must be copied in."""
+    with torch.no_grad(), arithmetic(precision, images.device):
+        model.module(images)
+
+
 def train_step(
     model: FlatModel,
     optimizer: Optimizer,
+    generator: torch.Generator,
     images: Tensor,
     labels: Tensor,
     learning_rate: Tensor,
@@ -35,8 +42,10 @@ def train_step(
     precision: Precision,
 ) -> None:
     """Update the model in place and add the batch's mean loss to `losses`."""
+    for layer in model.dropouts:
+        layer.draw(generator)
     with arithmetic(precision, images.device):
-        logits = model.module(images)
+        logits = model.forward(images)
     loss = functional.cross_entropy(logits.to(model.vector.dtype), labels)
     gradients = torch.autograd.grad(loss, model.parameters)
     with torch.no_grad():

@@ -1,5 +1,6 @@
 """The command line as a user meets it."""
 
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -131,7 +132,7 @@ assert not heavy, heavy
     assert done.returncode == 0, done.stderr
 
 
-def test_the_live_table_draws(tmp_path: Path) -> None:
+def test_the_live_table_draws() -> None:
     """On a console that believes to be a terminal."""
     from factories import engine, parts
     from rich.console import Console
@@ -139,7 +140,7 @@ def test_the_live_table_draws(tmp_path: Path) -> None:
     from mjfl.domain.events import as_mapping
     from mjfl.reports.live import LiveRun
 
-    console = Console(force_terminal=True, width=140, record=True, file=(tmp_path / "screen").open("w"))
+    console = Console(force_terminal=True, width=140, record=True, file=io.StringIO())
     with LiveRun(console) as live:
         for event in engine(parts(defaults__target={"loss": 0.3})).run():
             live.watch(as_mapping(event))

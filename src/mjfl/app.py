@@ -1,5 +1,7 @@
 """Runs a config: a folder, a log, checkpoints, and how it ended. The command line and sweeps call this."""
 
+import hashlib
+import inspect
 import signal
 import threading
 import time
@@ -18,6 +20,7 @@ from mjfl.results import checkpoints
 from mjfl.results.files import write_whole
 from mjfl.results.folder import RunFolder, config_hash, file_hash
 from mjfl.results.log import LogWriter, read
+from mjfl.scheduling import catalog
 
 EXIT_CODES = {"done": 0, "starved": 1, "failed": 1, "budget": 3, "paused": 3, "interrupted": 130}
 CHECKPOINT_SECONDS = 5.0
@@ -39,7 +42,18 @@ class Ended:
 
 def create(config: schema.Config, out: Path) -> RunFolder:
     """A folder for a new run, with everything in its config that decides over it."""
-    return RunFolder.create(out, resolved(config).as_toml(), file_hashes(config))
+    return RunFolder.create(out, resolved(config).as_toml(), file_hashes(config), code_digest(config))
+
+
+def code_digest(config: schema.Config) -> str:
+    """Of everything that is ours, and of the scheduler's own source: other code, other results."""
+    kind = catalog.scheduler_class(config.scheduler.kind)
+    sources = sorted(Path(__file__).parent.rglob("*.py"))
+    own = inspect.getsourcefile(kind)
+    digest = hashlib.sha256()
+    for path in [*sources, *([Path(own)] if own else [])]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def file_hashes(config: schema.Config) -> dict[str, str]:
@@ -52,7 +66,10 @@ def stored_config(folder: RunFolder) -> schema.Config:
     meta = folder.meta()
     config = load.check(load.read(folder.config), str(folder.config))
     if config_hash(config.as_toml()) != meta.get("hash"):
-        raise RunFolderError(f"{folder.config} was changed since the run was made; start a new run with it instead")
+        raise RunFolderError(
+            f"{folder.config} was changed since the run was made, or was made by another version of mjfl "
+            f"({meta.get('versions', {}).get('mjfl')}); start a new run with it instead"
+        )
     for name, digest in meta.get("files", {}).items():
         if not Path(name).is_file() or file_hash(Path(name)) != digest:
             raise RunFolderError(f"{name} is gone or has changed since the run was made")

@@ -22,7 +22,8 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ({"fleet__dropout": 1.5}, r"fleet.dropout: is 1.5.*less than or equal to 1"),
     ({"fleet__dropout": float("nan")}, r"fleet.dropout: is nan.*finite"),
     ({"fleet__profile": {"kind": "magic"}}, r"fleet.profile: 'magic' is no kind of it; allowed: log-uniform, uniform"),
-    ({"fleet__profile": {"fastest": 0.1}}, r"fleet.profile: needs a kind"),
+    ({"fleet__profile": {"fastest": 0.1}}, r"fleet.profile: fastest = 0.1 must not be larger than slowest"),
+    ({"defaults__devices_per_round": 1.0}, r"devices_per_round = 1.0 must be a share below 1 or a whole number"),
     ({"fleet__profile": {"kind": "uniform", "fastest": 0.1}}, r"fleet.profile: fastest = 0.1 must not be larger"),
     ({"fleet__profile": {"kind": "uniform", "fluctuation": [2, 1]}}, r"fleet.profile.fluctuation: the first number"),
     ({"learner": {"kind": "torchh"}}, r"learner: 'torchh' is no kind of it; allowed: .*curve"),
@@ -142,6 +143,15 @@ def test_files_in_settings_and_sweeps_are_found(tmp_path: Path, monkeypatch: pyt
     made = load.with_settings({}, ["fleet.profile.path=here.csv", 'fleet.other={path="there.csv"}'])
     assert made["fleet"]["profile"]["path"] == str(tmp_path / "here.csv")
     assert made["fleet"]["other"]["path"] == str(tmp_path / "there.csv")
+
+
+def test_a_setting_within_a_table_keeps_the_rest_of_it() -> None:
+    made = tables(defaults__partition={"kind": "correlated", "classes_per_device": 2})
+    config = load.check(
+        load.with_settings(made, ["jobs.0.partition.classes_per_device=3", "fleet.profile.slowest=0.02"])
+    )
+    assert config.jobs[0].partition.kind == "correlated"
+    assert config.fleet.profile.kind == "log-uniform"
 
 
 def test_a_jobs_own_key_replaces_the_default() -> None:

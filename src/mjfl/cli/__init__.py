@@ -30,6 +30,22 @@ commands = typer.Typer(
 
 commands.add_typer(data_commands, name="data")
 
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print(f"mjfl {version('mjfl')}")
+        raise typer.Exit
+
+
+@commands.callback()
+def _options(
+    _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Many federated-learning jobs, one fleet of unequal devices."""
+
+
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Overrule one key: jobs.0.max_rounds=50")
 ]
@@ -105,10 +121,11 @@ def sweep(
     json: Json = False,
     plain: Plain = False,
 ) -> None:
-    """Run every combination of [sweep], and compare them. Started again, it goes on where it was."""
+    """Run every combination of a config's sweep table, and compare. Started again, it goes on where it was."""
     from mjfl.cli.sweep import sweep as command
 
     tables, source = _tables(config, settings)
+    _refuse_swept(tables, settings or [])
     raise typer.Exit(command(tables, source, out, processes, _console(plain), json=json, figure=figure))
 
 
@@ -146,6 +163,17 @@ def _tables(path: Path | None, settings: list[str] | None) -> tuple[dict[str, An
     if path is None:
         raise ConfigError("a config is needed: mjfl run CONFIG, or mjfl run --resume RUN")
     return load.with_settings(load.read(path), settings or []), str(path)
+
+
+def _refuse_swept(tables: dict[str, Any], settings: list[str]) -> None:
+    """What is swept cannot be set as well: the sweep would win, silently."""
+    from mjfl.studies.grid import axes
+
+    keys = {setting.partition("=")[0].strip() for setting in settings}
+    for axis in axes(tables.get("sweep", {}), ""):
+        for key in keys:
+            if key == axis or axis.startswith(f"{key}.") or key.startswith(f"{axis}."):
+                raise ConfigError(f"is swept ({axis}); say --set 'sweep.{axis}=[...]' instead", path=f"--set {key}")
 
 
 def _checked(path: Path | None, settings: list[str] | None) -> "Config":

@@ -60,7 +60,11 @@ def _print(rows: Any, table: Any, console: "Console", *, json: bool) -> None:
 def _schedulers() -> list[tuple[str, str, str]]:
     rows = []
     for name in catalog.names():
-        kind = catalog.scheduler_class(name)
+        try:
+            kind = catalog.scheduler_class(name)
+        except MjflError as error:
+            rows.append((name, f"unusable: {error}", ""))
+            continue
         module = inspect.getmodule(kind)
         about = (inspect.getdoc(module) or inspect.getdoc(kind) or "").split("\n\n")[0].replace("\n", " ")
         options = ", ".join(f"{field.name} = {field.default!r}" for field in fields(kind) if field.init)
@@ -73,4 +77,5 @@ def _run_row(run: RunFolder) -> dict[str, Any]:
         meta = run.meta()
     except MjflError as error:
         return {"path": str(run.path), "status": f"unreadable: {error}", "scheduler": "", "seed": "", "created": ""}
-    return {"path": str(run.path), **{key: meta.get(key, "") for key in ("status", "scheduler", "seed", "created")}}
+    shown = {key: meta.get(key, "") for key in ("scheduler", "seed", "created")}
+    return {"path": str(run.path), "status": run.status(), **shown}

@@ -55,6 +55,9 @@ def sweep(
                 )
 
         results = sweeps.run(tasks, out, processes, done)
+    skipped = sum(result.skipped for result in results)
+    if skipped and not json:
+        console.print(f"{skipped} of {len(tasks)} runs were there already")
     _print(name, results, out, console, json=json)
     if figure is not None and (complete := _complete(results)):
         figures.progress([c for label, run in complete for c in figures.courses(label, log.read(run.log))], figure)
@@ -91,6 +94,9 @@ def _exit_code(results: list[sweeps.Result], expected: int, out: Path, console: 
         print(f"mjfl: {label}: {result.status}. {result.error}", file=sys.stderr)
     if failed:
         return 1
+    if any(result.status == "paused" for result in results):
+        print(f"mjfl: a budget of wall time was spent; the same command goes on in {out}", file=sys.stderr)
+        return 3
     if len(results) < expected or any(result.status == "interrupted" for result in results):
         print(f"mjfl: stopped; the same command goes on with what is left in {out}", file=sys.stderr)
         return 130

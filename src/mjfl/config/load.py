@@ -52,6 +52,7 @@ def set_path(tables: Tables, key: str, value: Any) -> None:
     """Set one key, addressed by its path: `jobs.0.target.accuracy`."""
     place: Any = tables
     parts = key.split(".")
+    _inherit(tables, parts)
     for i, part in enumerate(parts[:-1]):
         place = _step(place, part, ".".join(parts[: i + 1]))
     last = parts[-1]
@@ -73,6 +74,7 @@ def check(tables: Tables, source: str = "") -> schema.Config:
     merged = {key: value for key, value in tables.items() if key not in ("sweep", "defaults")}
     if isinstance(jobs := merged.get("jobs"), list):
         merged["jobs"] = [{**defaults, **job} if isinstance(job, dict) else job for job in jobs]
+    merged = _with_kinds(deepcopy(merged))
     try:
         return schema.Config.model_validate(merged)
     except ValidationError as error:
@@ -84,6 +86,29 @@ def _value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except (tomllib.TOMLDecodeError, RecursionError):
         return text
+
+
+def _inherit(tables: Tables, parts: list[str]) -> None:
+    """A setting within a job's table begins with the table that the job has from [defaults]."""
+    jobs, defaults = tables.get("jobs"), tables.get("defaults")
+    if parts[0] == "jobs" and len(parts) > 3 and isinstance(jobs, list) and isinstance(defaults, dict):
+        job = jobs[_index(jobs, parts[1], ".".join(parts[:2]))]
+        if isinstance(job, dict) and isinstance(defaults.get(parts[2]), dict):
+            job.setdefault(parts[2], deepcopy(defaults[parts[2]]))
+
+
+def _with_kinds(tables: Tables) -> Tables:
+    """Tables that do not say their kind are of the usual one."""
+    places: list[tuple[Any, str, str]] = [(tables, "learner", "curve")]
+    fleet = tables.get("fleet")
+    places += [(fleet, "profile", "log-uniform"), (fleet, "availability", "always")]
+    jobs = tables.get("jobs")
+    for job in jobs if isinstance(jobs, list) else []:
+        places += [(job, "partition", "classes"), (job, "optimizer", "sgd")]
+    for holder, key, kind in places:
+        if isinstance(holder, dict) and isinstance(holder.get(key), dict):
+            holder[key] = {"kind": kind, **holder[key]}
+    return tables
 
 
 def _step(place: Any, part: str, path: str) -> Any:

@@ -183,7 +183,7 @@ class Job(Table):
     @model_validator(mode="after")
     def _sizes(self) -> Self:
         per_round = self.devices_per_round
-        if isinstance(per_round, bool) or not per_round > 0 or (per_round >= 1 and per_round != int(per_round)):
+        if isinstance(per_round, bool) or not per_round > 0 or (per_round >= 1 and isinstance(per_round, float)):
             raise ValueError(f"devices_per_round = {per_round} must be a share below 1 or a whole number of devices")
         if isinstance(self.samples, list) and not 1 <= self.samples[0] <= self.samples[1] <= 10**9:
             raise ValueError(f"samples = {self.samples} must be [fewest, most], from 1 to 1000000000")

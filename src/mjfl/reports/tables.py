@@ -25,7 +25,7 @@ def _table(title: str, columns: Sequence[str], *, left: int = 1) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=SIMPLE_HEAD)
     table.pad_edge = False
     for i, column in enumerate(columns):
-        table.add_column(column, justify="left" if i < left else "right")
+        table.add_column(column, justify="left" if i < left else "right", overflow="fold")
     return table
 
 
@@ -100,7 +100,7 @@ def comparison_tables(title: str, groups: Sequence[Group]) -> list[Table]:
 
 
 def _scheduling_compared(title: str, groups: Sequence[Group]) -> Table:
-    table = _table(title, ["", "seeds", "score", "T/Tref", "ΣT", "unfairness", "coverage", "ms/decision"])
+    table = _table(title, ["", "seeds", "rounds", "score", "T/Tref", "ΣT", "unfairness", "coverage", "ms/decision"])
     for group in groups:
         runs = group.runs
         scores = [run.score for run in runs if run.score is not None]
@@ -108,6 +108,7 @@ def _scheduling_compared(title: str, groups: Sequence[Group]) -> Table:
         table.add_row(
             group.label,
             str(len(runs)),
+            formats.number(statistics.estimate([run.rounds for run in runs]).mean),
             formats.estimate(statistics.estimate(scores)) if scores else "–",
             formats.estimate(statistics.estimate(relative)) if relative else "–",
             formats.seconds(statistics.estimate([run.round_seconds for run in runs]).mean),

@@ -32,7 +32,7 @@ class RunFolder:
         self.models = path / "models"
 
     @classmethod
-    def create(cls, out: Path, config: Mapping[str, Any], files: Mapping[str, str]) -> "RunFolder":
+    def create(cls, out: Path, config: Mapping[str, Any], files: Mapping[str, str], code: str) -> "RunFolder":
         """A new folder below `out`, with the config and the meta data in it."""
         hash = config_hash(config)
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
@@ -53,6 +53,7 @@ class RunFolder:
                 "git": _git_commit(),
                 "machine": {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()},
                 "files": dict(files),
+                "code": code,
             }
         )
         return folder
@@ -76,6 +77,17 @@ class RunFolder:
 
     def update_meta(self, **changes: Any) -> None:
         self.write_meta({**self.meta(), **changes})
+
+    def status(self) -> str:
+        """As in meta.json; a run that nobody is writing any more has stopped."""
+        status = str(self.meta().get("status", ""))
+        if status != "running":
+            return status
+        try:
+            with self.locked():
+                return "stopped"
+        except RunFolderError:
+            return status
 
     @contextmanager
     def locked(self) -> Iterator[None]:

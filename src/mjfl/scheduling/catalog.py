@@ -34,7 +34,11 @@ def scheduler_class(name: str) -> type[Scheduler]:
     plug_ins = _plug_ins()
     if name not in plug_ins:
         raise ConfigError(f"{name!r} is no scheduler{_suggestion(name, names())}", path="scheduler.kind")
-    return _checked_plug_in(name, plug_ins[name].load())
+    try:
+        found = plug_ins[name].load()
+    except Exception as error:  # whatever a package may raise while it is imported
+        raise ConfigError(f"the plug-in {name!r} cannot be loaded: {error}", path="scheduler.kind") from None
+    return _checked_plug_in(name, found)
 
 
 def make(name: str, options: Mapping[str, Any]) -> Scheduler:

@@ -25,31 +25,31 @@ def points(tables: dict[str, Any], source: str) -> list[Point]:
     sweep = tables.get("sweep", {})
     if not isinstance(sweep, dict):
         raise ConfigError(f"is {sweep!r}; a table is needed", path="sweep", source=source)
-    axes = _flat(sweep, source)
+    lists = axes(sweep, source)
     size = 1
-    for values in axes.values():
+    for values in lists.values():
         size *= len(values)
     if size > MAX_RUNS:
         raise ConfigError(f"has {size} combinations; at most {MAX_RUNS} are allowed", path="sweep", source=source)
     return [
-        _point(tables, dict(zip(axes, combination, strict=True))) for combination in itertools.product(*axes.values())
+        _point(tables, dict(zip(lists, combination, strict=True))) for combination in itertools.product(*lists.values())
     ]
 
 
-def _flat(sweep: dict[str, Any], source: str, prefix: str = "") -> dict[str, list[Any]]:
+def axes(sweep: dict[str, Any], source: str, prefix: str = "") -> dict[str, list[Any]]:
     """`"scheduler.kind" = [...]` and `scheduler.kind = [...]` mean the same."""
-    axes: dict[str, list[Any]] = {}
+    found: dict[str, list[Any]] = {}
     for key, value in sweep.items():
         path = f"{prefix}{key}"
         if isinstance(value, dict):
-            axes |= _flat(value, source, f"{path}.")
+            found |= axes(value, source, f"{path}.")
         elif isinstance(value, list) and value:
-            axes[path] = value
+            found[path] = value
         else:
             raise ConfigError(
                 f"is {value!r}; a list with at least one value is needed", path=f"sweep.{path}", source=source
             )
-    return axes
+    return found
 
 
 def _point(tables: dict[str, Any], settings: dict[str, Any]) -> Point:

@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -51,6 +51,8 @@ def tasks(points: Sequence[Point], source: str) -> list[Task]:
         except ConfigError as error:
             raise ConfigError(f"[sweep] {point.label}, seed {point.seed}: {error}") from None
         made.append(Task(point, config, config_hash(config.as_toml())))
+    if len({task.hash for task in made}) < len(made):
+        raise ConfigError("[sweep] holds the same run twice; every combination must differ")
     return made
 
 
@@ -69,16 +71,20 @@ def run(tasks: Sequence[Task], out: Path, processes: int, done: Callable[[Result
 
 
 def _known(tasks: Sequence[Task], out: Path) -> dict[str, RunFolder]:
-    """Runs of these tasks that are there already, by hash; not those whose files have changed since."""
-    wanted = {task.hash: app.file_hashes(task.config) for task in tasks}
+    """Runs of these tasks that are there already, by hash; not those whose files or code have changed since."""
+    wanted = {task.hash: task for task in tasks}
     known = {}
     for folder in runs_in(out) if out.is_dir() else []:
         try:
             meta = folder.meta()
         except RunFolderError:
             continue
-        if meta.get("hash") in wanted and meta.get("files", {}) == wanted[meta["hash"]]:
-            known[str(meta["hash"])] = folder
+        task = wanted.get(str(meta.get("hash")))
+        if task is None:
+            continue
+        same_code = meta.get("code") == app.code_digest(task.config)
+        if same_code and meta.get("files", {}) == app.file_hashes(task.config):
+            known[task.hash] = folder
     return known
 
 
@@ -91,12 +97,20 @@ def _in_processes(
 ) -> list[Result]:
     results: dict[int, Result] = {}
     spawn = multiprocessing.get_context("spawn")
+    waiting = list(enumerate(tasks))[::-1]
+    futures: dict[Future[Result], int] = {}
     with _terminated_like_interrupted(), ProcessPoolExecutor(processes, spawn, _prepare_worker) as pool:
-        futures = {pool.submit(_run_one, task, out, known.get(task.hash)): i for i, task in enumerate(tasks)}
         try:
-            for future in as_completed(futures):
-                results[futures[future]] = future.result()
-                done(results[futures[future]])
+            while waiting or futures:
+                while waiting and len(futures) < processes:  # no more: what the pool has taken it also starts
+                    i, task = waiting.pop()
+                    futures[pool.submit(_run_one, task, out, known.get(task.hash))] = i
+                for future in wait(futures, return_when=FIRST_COMPLETED).done:
+                    i = futures.pop(future)
+                    results[i] = future.result()
+                    done(results[i])
+                    if results[i].status == "interrupted":
+                        waiting.clear()
         except BrokenProcessPool:
             raise RunFailed("a process of the sweep was killed; start the same sweep again to go on") from None
         except KeyboardInterrupt:

@@ -36,8 +36,14 @@ class Layout:
 
 
 def prepare_cuda() -> None:
-    """With the driver's default of 8 connections lanes wait for each other; it is read when CUDA starts."""
+    """What makes a GPU fast, for the whole process: TF32, the best of cuDNN's algorithms, and room for many lanes.
+
+    With the driver's default of 8 connections lanes wait for each other; the number is read when CUDA starts.
+    """
     os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
+    torch.backends.cudnn.benchmark = True
+    torch.backends.cuda.matmul.allow_tf32 = True
+    torch.backends.cudnn.allow_tf32 = True
 
 
 class Graphed:
@@ -51,10 +57,6 @@ class Graphed:
         layouts: Sequence[Layout] | None = None,
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
-        torch.backends.cudnn.benchmark = True
-        if precision == "float32":
-            torch.backends.cuda.matmul.allow_tf32 = True
-            torch.backends.cudnn.allow_tf32 = True
         layouts = layouts or [Layout()] * len(tasks)
         self._jobs = [
             _GraphedJob(task, device, precision, layout, warn) for task, layout in zip(tasks, layouts, strict=True)
@@ -155,6 +157,7 @@ class _Lane:
         dtype = dtype_of(precision)
         self._model = FlatModel(task.fresh_module(), device, dtype, channels_last=layout.channels_last)
         if layout.compiled:
+            torch._dynamo.config.recompile_limit = 1000  # every lane of every job is a model of its own
             self._model.forward = torch.compile(self._model.module, dynamic=False)
         self._optimizer = task.optimizer.over(self._model.parameters)
         self._generator = torch.Generator(device)

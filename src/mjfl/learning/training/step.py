@@ -31,6 +31,11 @@ def try_out(model: FlatModel, images: Tensor, precision: Precision) -> None:
         model.module(images)
 
 
+def _laid_out_like(parameter: Tensor, gradient: Tensor) -> Tensor:
+    """Fused optimizers want both in the same order of memory; kernels choose as they like."""
+    return gradient if gradient.stride() == parameter.stride() else torch.empty_like(parameter).copy_(gradient)
+
+
 def train_step(
     model: FlatModel,
     optimizer: Optimizer,
@@ -47,7 +52,10 @@ def train_step(
     with arithmetic(precision, images.device):
         logits = model.forward(images)
     loss = functional.cross_entropy(logits.to(model.vector.dtype), labels)
-    gradients = torch.autograd.grad(loss, model.parameters)
+    gradients = [
+        _laid_out_like(parameter, gradient)
+        for parameter, gradient in zip(model.parameters, torch.autograd.grad(loss, model.parameters), strict=True)
+    ]
     with torch.no_grad():
         optimizer.step(gradients, learning_rate)
         losses.add_(loss.detach())

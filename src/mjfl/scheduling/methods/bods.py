@@ -6,8 +6,9 @@ unfairness and expected time, is the prior mean under today's counts; the proces
 how much a plan's time differs from the expected one (its logarithm); the candidates are the sweep's plans and swaps.
 """
 
+import math
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +21,13 @@ from mjfl.errors import ConfigError
 from mjfl.scheduling.base import Scheduler
 from mjfl.scheduling.candidates import random_plans, smallest
 from mjfl.scheduling.skyband import frontier
-from mjfl.scheduling.surrogate import GaussianProcess, Hyper, expected_improvement
+from mjfl.scheduling.surrogate import GaussianProcess, Hyper, expected_improvement, one_thread
 
 _REFIT_EVERY = 10  # observations after which the hyper-parameters are chosen anew
 _CLIMBS = 2  # how often the best candidates are varied
 _STARTS = 5  # how many of them
 _SWAPPED = 3  # devices exchanged at most
+_MOST_FACTOR = 10_000.0  # between observed and expected times: more than that is a fault, not a speed
 
 
 @dataclass
@@ -51,7 +53,8 @@ class Observations:
         if times is not self.times:
             self.times, self.surprises = times, []
         for plan, seconds in list(zip(self.plans, self.values, strict=True))[len(self.surprises) :]:
-            self.surprises.append(float(np.log(seconds / times.expected_slowest(plan))))
+            factor = float(seconds / times.expected_slowest(plan))
+            self.surprises.append(math.log(min(max(factor, 1 / _MOST_FACTOR), _MOST_FACTOR)))
         return np.array(self.surprises)
 
     def process(self, values: Floats) -> GaussianProcess:
@@ -62,24 +65,20 @@ class Observations:
         self.hyper, self.since = made.hyper, 0
         return made
 
+    def packed(self) -> dict[str, Any]:
+        return {
+            "devices": np.concatenate([np.empty(0, np.int64), *self.plans]),
+            "ends": np.cumsum([len(plan) for plan in self.plans], dtype=np.int64),
+            "values": np.array(self.values, float),
+            "hyper": None if self.hyper is None else [self.hyper.length, self.hyper.noise],
+            "since": self.since,
+        }
 
-class Belief(Protocol):
-    """What plans may cost."""
-
-    def costs(self, plans: Ints) -> tuple[Floats, Floats]:
-        """Mean and standard deviation for plans [plans, n]."""
-
-
-@dataclass(frozen=True)
-class Remembered:
-    """The printed form: costs as they were when they were seen."""
-
-    process: GaussianProcess
-    mean: float
-
-    def costs(self, plans: Ints) -> tuple[Floats, Floats]:
-        above, deviation = self.process.at(list(plans))
-        return self.mean + above, deviation
+    @classmethod
+    def unpacked(cls, data: dict[str, Any]) -> "Observations":
+        plans = np.split(data["devices"], data["ends"])[:-1]
+        hyper = None if data["hyper"] is None else Hyper(*data["hyper"])
+        return cls(plans, data["values"].tolist(), hyper, data["since"])
 
 
 @dataclass(frozen=True)
@@ -110,9 +109,10 @@ class Bods(Scheduler):
     initial: int = 20  # random plans to begin with, in the printed form
 
     def __post_init__(self) -> None:
-        for name in ("candidates", "shortlist", "window", "initial"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"is {getattr(self, name)}; at least 1 is needed", path=f"scheduler.{name}")
+        for name, most in (("candidates", 10**4), ("shortlist", 10**4), ("window", 2000), ("initial", 2000)):
+            if not 1 <= getattr(self, name) <= most:
+                problem = f"is {getattr(self, name)}; at least 1 is needed, at most {most}"
+                raise ConfigError(problem, path=f"scheduler.{name}")
 
     def prepare(self, problem: Problem) -> None:
         self._observed = [Observations() for _ in problem.jobs]
@@ -120,7 +120,8 @@ class Bods(Scheduler):
 
     def select(self, now: Situation) -> Ints:
         seen = self._observed[now.job.index]
-        plan = self._as_printed(now, seen) if self.faithful else self._repaired(now, seen)
+        with one_thread():
+            plan = self._as_printed(now, seen) if self.faithful else self._repaired(now, seen)
         self._planned[now.job.index] = float(now.costs(plan))
         return plan
 
@@ -141,9 +142,9 @@ class Bods(Scheduler):
             for plan in random_plans(now.available, now.size, self.initial, now.rng):
                 seen.add(plan, float(now.costs(plan)) + in_use, self.window)
         plans = random_plans(now.available, now.size, self.candidates, now.rng)  # line 3
-        values = np.array(seen.values)
-        mean, deviation = Remembered(seen.process(values - values.mean()), float(values.mean())).costs(plans)
-        return plans[int(np.argmax(expected_improvement(values.min(), mean, deviation)))]  # line 4
+        above = np.array(seen.values) - np.mean(seen.values)  # the mean function is constant
+        improvement = expected_improvement(float(above.min()), *seen.process(above).at(list(plans)))
+        return plans[int(np.argmax(improvement))]  # line 4
 
     def _repaired(self, now: Situation, seen: Observations) -> Ints:
         process = seen.process(seen.surprise(now.costs.times)) if seen.plans else None  # line 1 needs no random plans
@@ -153,7 +154,7 @@ class Bods(Scheduler):
         improvement = expected_improvement(_best_feasible(now, seen, belief), mean, deviation)
         return plans[int(np.argmax(improvement))]  # line 4; among equals the least mean
 
-    def _promising(self, now: Situation, belief: Belief) -> Ints:
+    def _promising(self, now: Situation, belief: Corrected) -> Ints:
         """The sweep's best plans and what swaps make of them, by mean cost: the first `shortlist`."""
         sweep = frontier(now.costs, now.free, now.size)
         expected = now.costs.of(sweep.slowest, sweep.plan_counts, now.size)
@@ -165,14 +166,14 @@ class Bods(Scheduler):
         return plans[np.argsort(mean, kind="stable")[: self.shortlist]]
 
     def state(self) -> dict[str, Any]:
-        return {"planned": self._planned, "jobs": [_packed(seen) for seen in self._observed]}
+        return {"planned": list(self._planned), "jobs": [seen.packed() for seen in self._observed]}
 
     def restore(self, state: dict[str, Any]) -> None:
         self._planned = list(state["planned"])
-        self._observed = [_unpacked(job) for job in state["jobs"]]
+        self._observed = [Observations.unpacked(job) for job in state["jobs"]]
 
 
-def _best_feasible(now: Situation, seen: Observations, belief: Belief) -> float:
+def _best_feasible(now: Situation, seen: Observations, belief: Corrected) -> float:
     """C+: the least mean cost, today, of an observed plan that could be used again; infinite if there is none."""
     feasible = [plan for plan in seen.plans if len(plan) == now.size and now.free[plan].all()]
     return float(belief.costs(np.stack(feasible))[0].min()) if feasible else np.inf
@@ -189,19 +190,3 @@ def _swapped(plans: Ints, band: Ints, number: int, rng: np.random.Generator) -> 
     np.put_along_axis(made, leaving, np.where(staying, np.take_along_axis(made, leaving, 1), arriving), 1)
     made.sort(axis=1)
     return made[(made[:, 1:] != made[:, :-1]).all(axis=1)]
-
-
-def _packed(seen: Observations) -> dict[str, Any]:
-    return {
-        "devices": np.concatenate([np.empty(0, np.int64), *seen.plans]),
-        "ends": np.cumsum([len(plan) for plan in seen.plans], dtype=np.int64),
-        "values": np.array(seen.values, float),
-        "hyper": None if seen.hyper is None else [seen.hyper.length, seen.hyper.noise],
-        "since": seen.since,
-    }
-
-
-def _unpacked(data: dict[str, Any]) -> Observations:
-    plans = np.split(data["devices"].astype(np.int64), data["ends"].astype(np.int64))[:-1]
-    hyper = None if data["hyper"] is None else Hyper(*data["hyper"])
-    return Observations(plans, data["values"].tolist(), hyper, data["since"])

@@ -15,8 +15,8 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install -qq -c constraints.txt -e '.[dev]'
 	@touch $@
 
-run: setup  ## the quickstart: three jobs, one fleet, several schedulers, one comparison
-	@$(BIN)/mjfl sweep studies/quickstart.toml
+run: setup  ## train three real jobs on the bundled digits under two schedulers, and compare
+	@$(BIN)/mjfl sweep studies/digits.toml -j 2 --figure runs/digits.png
 
 check: setup  ## format, lint, types, layers
 	@$(BIN)/ruff format --check --quiet . && $(BIN)/ruff check --quiet . && $(BIN)/mypy && $(BIN)/lint-imports --no-logo

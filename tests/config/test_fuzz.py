@@ -17,7 +17,9 @@ from mjfl.config import load, schema
 from mjfl.errors import ConfigError
 from mjfl.studies import grid, templates
 
-STUDIES = [tomllib.loads(path.read_text()) for path in sorted(Path("studies").glob("*.toml"))]
+ROOT = Path(__file__).parent.parent.parent
+STUDIES = [tomllib.loads(path.read_text()) for path in sorted((ROOT / "studies").glob("*.toml"))]
+PAPER = sorted((ROOT / "studies/paper").glob("*.toml"))
 STUDIES += [tomllib.loads(templates.text(name)) for name in templates.descriptions()]
 KEYS = sorted(
     {
@@ -92,3 +94,9 @@ def test_spoilt_studies(tmp_path_factory: pytest.TempPathFactory, data: st.DataO
 def test_every_study_and_template_is_right(study: dict[str, Any]) -> None:
     for point in grid.points(study, "study"):
         assemble(load.check(point.tables))
+
+
+@pytest.mark.parametrize("path", PAPER, ids=lambda path: path.stem)
+def test_the_papers_studies_are_right_but_for_their_data(path: Path) -> None:
+    for point in grid.points(load.read(path), str(path)):
+        assert len(load.check(point.tables).jobs) == 3

@@ -31,7 +31,7 @@ class Bands:
     real: Bools  # [E, L]
 
     def costs(self, plans: Ints) -> Floats:
-        """[E, N] what is decided by plans [E, N, n] of places in the bands: the rest of the cost is the same for all."""
+        """[E, N] what plans [E, N, n] of places in the bands decide: the rest of the cost is the same for all."""
         rows = np.arange(len(plans))[:, None, None]
         slowest = self.waiting[rows, plans].max(axis=-1)
         return slowest + self.per_count[:, None] * self.counts[rows, plans].sum(axis=-1)
@@ -83,9 +83,8 @@ def band_of(now: Situation) -> tuple[Bands, Ints]:
         waiting = seconds / seconds.mean() * (per_count * n or 1.0) * _NO_TIME
     share = costs.times.delay[devices] / seconds
     back = np.searchsorted(_back_and_done(now), seconds, side="right")
-    row = (waiting, counts, share, back, np.ones(len(devices), bool))
-    waiting, counts, share, back, real = (values[None] for values in row)
-    return Bands(n, waiting, counts, np.array([per_count]), share, back, real), devices
+    real = np.ones((1, len(devices)), bool)
+    return Bands(n, waiting[None], counts[None], np.array([per_count]), share[None], back[None], real), devices
 
 
 def _back_and_done(now: Situation) -> Floats:

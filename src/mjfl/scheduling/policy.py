@@ -34,7 +34,13 @@ class Network(nn.Module):
     """Scores [E, L, outputs] of features [E, L, inputs]; its first weights come from `rng`."""
 
     def __init__(
-        self, hidden: int, rng: np.random.Generator, *, inputs: int = bands.FEATURES, outputs: int = 2, both: bool = True
+        self,
+        hidden: int,
+        rng: np.random.Generator,
+        *,
+        inputs: int = bands.FEATURES,
+        outputs: int = 2,
+        both: bool = True,
     ) -> None:
         super().__init__()
         self.lstm = nn.LSTM(inputs, hidden, batch_first=True, bidirectional=both)

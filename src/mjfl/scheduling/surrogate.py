@@ -102,7 +102,7 @@ def overlaps(a: Sequence[Ints], b: Sequence[Ints]) -> Floats:
 def expected_improvement(best: float, mean: Floats, deviation: Floats) -> Floats:
     """alpha_EI = (C+ - mu) Phi + K N, where N is the density of *variance* K at C+, so that K N = sqrt(K) phi(z)."""
     gap = best - mean
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         z = gap / deviation
         phi = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
         uncertain = gap * ndtr(z) + deviation * phi

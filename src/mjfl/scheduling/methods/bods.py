@@ -104,7 +104,7 @@ class Corrected:
 class Bods(Scheduler):
     faithful: bool = False  # as printed
     candidates: int = 100  # plans of the sweep, and swaps each time; in the printed form, random plans
-    shortlist: int = 10  # candidates of the least mean among which the improvement decides; 1 does not explore
+    shortlist: int = 30  # candidates of the least mean among which the improvement decides; 1 does not explore
     window: int = 100  # rounds of a job that are remembered
     initial: int = 20  # random plans to begin with, in the printed form
 

@@ -10,10 +10,19 @@ import pytest
 from factories import engine, parts
 
 from mjfl.domain.arrays import Ints
-from mjfl.domain.events import DeviceFinished, Event, JobFinished, RoundFinished, RoundStarted, RunFinished, RunStarted
+from mjfl.domain.events import (
+    DeviceFinished,
+    Event,
+    JobFinished,
+    RoundFinished,
+    RoundStarted,
+    RunFinished,
+    RunStarted,
+    SchedulerRemark,
+)
 from mjfl.domain.situation import Outcome, Situation
 from mjfl.errors import RunFailed
-from mjfl.scheduling.base import Scheduler
+from mjfl.scheduling.base import Remark, Scheduler
 
 
 def events(**changes: Any) -> list[Event]:
@@ -249,3 +258,33 @@ def test_situations_cannot_be_changed() -> None:
     next(steps)
     with pytest.raises(ValueError, match="read-only"):
         recorder.seen[0].free[0] = False
+
+
+class Talker(Scheduler):
+    """Says something before every round, and after it."""
+
+    said: tuple[Remark, ...] = ()
+
+    def select(self, now: Situation) -> Ints:
+        self.said = (Remark("plan", f"before {now.job.name} {now.round}", {"round": now.round}),)
+        return now.available[: now.size]
+
+    def observe(self, outcome: Outcome) -> None:
+        self.said = (Remark("plan", "after"),)
+
+    def remarks(self) -> tuple[Remark, ...]:
+        said, self.said = self.said, ()
+        return said
+
+
+def test_what_a_scheduler_has_to_say_is_in_the_log() -> None:
+    running = engine(parts(defaults__max_rounds=3), score=False)
+    running.scheduler = Talker()
+    found = list(running.run())
+    remarks = of(SchedulerRemark, found)
+    assert len(remarks) == 2 * 9
+    assert remarks[0] == SchedulerRemark(0.0, "plan", "before long 1", {"round": 1})
+    assert isinstance(found[found.index(remarks[0]) + 1], RoundStarted)
+    last = found.index(remarks[-1])
+    assert isinstance(found[last - 1], RoundFinished)
+    assert isinstance(found[last + 1], JobFinished)

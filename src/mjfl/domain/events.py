@@ -64,6 +64,14 @@ class RoundFinished(Event):
 
 
 @dataclass(slots=True)
+class SchedulerRemark(Event):
+    kind: ClassVar[str] = "scheduler_remark"
+    topic: str
+    text: str
+    facts: Mapping[str, Any]
+
+
+@dataclass(slots=True)
 class JobFinished(Event):
     kind: ClassVar[str] = "job_finished"
     job: str

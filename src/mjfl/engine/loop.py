@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from mjfl.domain.arrays import Bools, Ints
-from mjfl.domain.events import DeviceFinished, Event, JobFinished, RoundFinished, RoundStarted, RunFinished, RunStarted
+from mjfl.domain.events import (
+    DeviceFinished,
+    Event,
+    JobFinished,
+    RoundFinished,
+    RoundStarted,
+    RunFinished,
+    RunStarted,
+    SchedulerRemark,
+)
 from mjfl.domain.plan import Plan
 from mjfl.domain.problem import Problem
 from mjfl.domain.situation import Active, Outcome, Situation
@@ -86,20 +95,20 @@ class Engine:
         for state in waiting:
             if state.ready_since > self.backend.now:
                 break
-            event = self._start_round(state)
-            if event is not None:
-                events.append(event)
-            elif not self.problem.rules.overtaking:
+            started = self._start_round(state)
+            events += started
+            if not started and not self.problem.rules.overtaking:
                 break  # the longest wait first, or jobs with large plans starve
         return events
 
-    def _start_round(self, state: JobState) -> Event | None:
+    def _start_round(self, state: JobState) -> list[Event]:
+        """Nothing if there are too few devices."""
         job, now = state.job, self.backend.now
         free = self._reachable_free()  # step 1
         there = int(np.count_nonzero(free))
         size = min(job.devices_per_round, there)
         if size == 0 or (size < job.devices_per_round and self.problem.rules.plan == "whole"):
-            return None
+            return []
         self.current.idle_changes = 0
         state.round += 1
         active = [s.current.active for s in self.current.jobs if s.current is not None]
@@ -120,7 +129,12 @@ class Engine:
         state.counts.add(devices)
         self.current.free[devices] = False
         self.backend.start(plan, state.weights)  # steps 3 to 5
-        return RoundStarted(now, job.name, state.round, devices.tolist(), decision_ms, now - state.ready_since)
+        waited = now - state.ready_since
+        return [*self._remarks(), RoundStarted(now, job.name, state.round, devices.tolist(), decision_ms, waited)]
+
+    def _remarks(self) -> list[Event]:
+        now = self.backend.now
+        return [SchedulerRemark(now, said.topic, said.text, dict(said.facts)) for said in self.scheduler.remarks()]
 
     def _reachable_free(self) -> Bools:
         reachable = self.backend.reachable()
@@ -219,13 +233,14 @@ class Engine:
                 now,
             )
         )
+        remarks = self._remarks()
         if job.target is not None and aggregated.progress is not None and job.target.reached(aggregated.progress):
             state.reached = (state.round, now)
-            events = [event, *self._end(state, "target")]
+            events = [event, *remarks, *self._end(state, "target")]
         elif state.round >= job.max_rounds:
-            events = [event, *self._end(state, "max_rounds")]
+            events = [event, *remarks, *self._end(state, "max_rounds")]
         else:
-            events = [event]
+            events = [event, *remarks]
         most = self.problem.rules.max_total_rounds
         return events + self._stop("budget") if most is not None and self.current.rounds >= most else events
 

@@ -36,6 +36,7 @@ class PlainRun:
 
     def watch(self, event: Mapping[str, Any]) -> None:
         self.run.add(event)
+        _print_remark(self._console, event)
         if time.monotonic() - self._printed_at > _PLAIN_SECONDS:
             self._printed_at = time.monotonic()
             self._console.print(self._line(), soft_wrap=True)
@@ -75,6 +76,7 @@ class LiveRun:
 
     def watch(self, event: Mapping[str, Any]) -> None:
         self.run.add(event)
+        _print_remark(self._live.console, event)
         now = time.monotonic()
         if now - self._drawn_at > 1 / _PER_SECOND:
             self._drawn_at = now
@@ -106,6 +108,13 @@ class LiveRun:
                 formats.number(job.last_decision_ms),
             )
         return Group(table, self._progress)
+
+
+def _print_remark(console: Console, event: Mapping[str, Any]) -> None:
+    """What the scheduler says of itself stays on the screen, above what is drawn."""
+    if event["kind"] == "scheduler_remark":
+        text = f"{formats.seconds(event['sim_seconds'])}: {event['topic']}: {event['text']}"
+        console.print(text, soft_wrap=True, markup=False)
 
 
 def rounds_left(job: JobSummary) -> int:

@@ -68,6 +68,7 @@ class RunSummary:
     sim_seconds: float = 0.0
     wall_seconds: float = 0.0
     device_events: int = 0
+    remarks: list[str] = field(default_factory=list)  # the scheduler's, in its words
     ended: str = ""
 
     @property
@@ -164,6 +165,9 @@ class RunSummary:
             job.scored_rounds += 1
             job.last_score = _score(event["planned_cost"] - exact, random - exact)
 
+    def _scheduler_remark(self, event: Mapping[str, Any]) -> None:
+        self.remarks.append(event["text"])
+
     def _job_finished(self, event: Mapping[str, Any]) -> None:
         job = self.jobs[event["job"]]
         job.ended, job.ended_at = event["reason"], event["sim_seconds"]
@@ -184,7 +188,7 @@ class RunSummary:
         names = ("devices", "scheduler", "seed", "ended", "sim_seconds", "wall_seconds", "rounds", "round_seconds")
         derived_names = ("score", "coverage", "unfairness", "mean_decision_ms", "relative_round_seconds")
         values = {name: getattr(self, name) for name in (*names, *derived_names)}
-        return {**values, "busy_share": self.busy_share(), "jobs": jobs}
+        return {**values, "busy_share": self.busy_share(), "remarks": self.remarks, "jobs": jobs}
 
 
 def summary(events: Iterable[Mapping[str, Any]]) -> RunSummary:

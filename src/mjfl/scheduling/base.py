@@ -1,12 +1,22 @@
 """The interface of a scheduler. Its dataclass fields are its options in the TOML."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from mjfl.domain.arrays import Ints
 from mjfl.domain.problem import Problem
 from mjfl.domain.situation import Outcome, Situation
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something that a scheduler wants its user to know: a choice and its reason, an alarm."""
+
+    topic: str  # one word or two, the same for all remarks of a sort
+    text: str  # a sentence
+    facts: Mapping[str, Any] = field(default_factory=dict)  # what it rests on, for programs: plain values
 
 
 @dataclass
@@ -22,6 +32,10 @@ class Scheduler(ABC):
 
     def observe(self, outcome: Outcome) -> None:
         """Learn from a finished round."""
+
+    def remarks(self) -> Sequence[Remark]:
+        """What there is to tell since the last call; asked after every `select` and `observe`, and put into the log."""
+        return ()
 
     def state(self) -> dict[str, Any]:
         """What a resumed run needs: numbers, strings, lists, dicts, numpy arrays."""

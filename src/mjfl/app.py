@@ -48,7 +48,8 @@ def create(config: schema.Config, out: Path) -> RunFolder:
 def code_digest(config: schema.Config) -> str:
     """Of everything that is ours, and of the scheduler's own source: other code, other results."""
     kind = catalog.scheduler_class(config.scheduler.kind)
-    sources = sorted(Path(__file__).parent.rglob("*.py"))
+    package = Path(__file__).parent
+    sources = sorted([*package.rglob("*.py"), *package.rglob("*.safetensors")])
     own = inspect.getsourcefile(kind)
     digest = hashlib.sha256()
     for path in [*sources, *([Path(own)] if own else [])]:
@@ -212,6 +213,7 @@ def _files(config: schema.Config) -> list[str]:
     found += [job.partition.path for job in config.jobs if isinstance(job.partition, learning_schema.SplitFile)]
     if isinstance(config.learner, schema.TorchLearner):
         found += [job.dataset for job in config.jobs if job.dataset.endswith(".npz")]
+    found += catalog.make(config.scheduler.kind, config.scheduler.model_extra or {}).files()
     missing = [name for name in found if not Path(name).is_file()]
     if missing:
         raise ConfigError(f"{missing[0]}: no such file")

@@ -33,6 +33,10 @@ class Scheduler(ABC):
     def observe(self, outcome: Outcome) -> None:
         """Learn from a finished round."""
 
+    def files(self) -> Sequence[str]:
+        """The files that its options name: a run is not resumed when they have changed."""
+        return ()
+
     def remarks(self) -> Sequence[Remark]:
         """What there is to tell since the last call; asked after every `select` and `observe`, and put into the log."""
         return ()

@@ -60,6 +60,14 @@ class Network(nn.Module):
             found: Floats = self(torch.from_numpy(features)).numpy().astype(float)
         return found
 
+    def packed(self) -> dict[str, Any]:
+        """The weights as arrays."""
+        return {name: weights.numpy().copy() for name, weights in self.state_dict().items()}
+
+    def unpack(self, packed: Mapping[str, Any]) -> None:
+        """The inverse of `packed`."""
+        self.load_state_dict({name: torch.from_numpy(weights.copy()) for name, weights in packed.items()})
+
 
 def likeliest(scores: Floats, band: Bands) -> Ints:
     """[E, n] the converter with exploration 0: the likeliest slowest device, and with it the likeliest others."""
@@ -70,6 +78,13 @@ def drawn(scores: Floats, band: Bands, plans: int, rng: np.random.Generator) -> 
     """[E, N, n] plans drawn from the policy, the slowest device first, the others in the order of drawing."""
     shape = (len(scores), plans, *scores.shape[1:])
     return _converted(scores[:, None] + rng.gumbel(size=shape), band)
+
+
+def chosen(scores: Floats, band: Bands, exploration: float, rng: np.random.Generator) -> Ints:
+    """[E, n] the likeliest plans or, with the chance `exploration`, drawn ones."""
+    if exploration and rng.random() < exploration:
+        return drawn(scores, band, 1, rng)[:, 0]
+    return likeliest(scores, band)
 
 
 def _converted(keys: Floats, band: Bands) -> Ints:
@@ -108,11 +123,12 @@ class Policy:
     def __init__(self, network: Network, about: Mapping[str, Any]) -> None:
         self.network, self.about = network, about
 
-    def choose(self, now: Situation) -> Ints:
-        """The devices of a plan."""
+    def choose(self, now: Situation, exploration: float = 0.0) -> Ints:
+        """The devices of the likeliest plan or, with the chance `exploration`, of one that is drawn."""
         band, devices = band_of(now)
         with one_thread():
-            return devices[likeliest(self.network.scores(band.features()), band)[0]]
+            scores = self.network.scores(band.features())
+        return devices[chosen(scores, band, exploration, now.rng)[0]]
 
     def save(self, path: Path) -> None:
         """One safetensors file, either whole or not there."""

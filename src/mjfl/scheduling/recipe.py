@@ -61,15 +61,15 @@ class Recipe:
         return hashlib.blake2b(json.dumps(self.as_json(), sort_keys=True).encode(), digest_size=12).hexdigest()
 
 
-def alike(problem: Problem) -> tuple[tuple[Setting, ...], tuple[float, float]]:
-    """Settings and leads for virtual fleets of the size and the weights of a problem's, by and large."""
+def alike(problem: Problem) -> Recipe:
+    """For virtual fleets of the size and the weights of a problem's, by and large."""
     settings: dict[Setting, None] = {}
     for job in problem.jobs:
         size = min(job.devices_per_round, _LARGEST_PLAN)
         devices = min(round(problem.devices / job.devices_per_round * size), _LARGEST_FLEET * size)
-        settings[setting(int(_two_digits(devices)), size, len(problem.jobs))] = None
+        settings[setting(max(int(_two_digits(devices)), size), size, len(problem.jobs))] = None
     leads = [_lead(problem, job) for job in range(len(problem.jobs))]
-    return tuple(settings), (_two_digits(min(leads) / 2), _two_digits(max(leads) * 2))
+    return Recipe(tuple(settings), (_two_digits(min(leads) / 2), _two_digits(max(leads) * 2)))
 
 
 def _lead(problem: Problem, job: int) -> float:

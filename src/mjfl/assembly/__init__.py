@@ -8,10 +8,12 @@ from mjfl.assembly.learners import curves_of, data_of, learner_of
 from mjfl.assembly.reachability import availability_of
 from mjfl.backends.simulated import Simulated
 from mjfl.config import schema
+from mjfl.domain.fleet import CapabilityFleet, Fleet
 from mjfl.domain.problem import Problem, Rules
 from mjfl.engine.learner import Learner
 from mjfl.scheduling import catalog
 from mjfl.scheduling.base import Scheduler
+from mjfl.scheduling.estimated import Estimated, Knowledge
 
 
 @dataclass
@@ -27,7 +29,7 @@ class Parts:
 
 def assemble(config: schema.Config) -> Parts:
     """Everything a config asks for; ConfigError where it asks for what cannot be."""
-    scheduler = catalog.make(config.scheduler.kind, config.scheduler.model_extra or {})
+    asked = _asked(config)
     file = file_columns(config)
     devices = size(config, file)
     fleet = fleet_of(config, devices, file)
@@ -41,13 +43,15 @@ def assemble(config: schema.Config) -> Parts:
     problem = Problem(jobs, times, cost_of(config, jobs, times), _rules(config), config.seed)
     learner = learner_of(config, problem, fleet.by_speed, curves, data, notes)
     backend = Simulated(problem, learner, availability_of(config, problem), config.fleet.dropout)
+    scheduler = asked if config.knowledge.kind == "true" else Estimated(asked, _knowledge(config, fleet))
     return Parts(problem, scheduler, learner, backend, notes)
 
 
 def resolved(config: schema.Config) -> schema.Config:
     """The config with everything said that the defaults of today decide, so that it means the same tomorrow."""
     parts = assemble(config)
-    options = {field.name: getattr(parts.scheduler, field.name) for field in fields(parts.scheduler) if field.init}
+    asked = _asked(config)
+    options = {field.name: getattr(asked, field.name) for field in fields(asked) if field.init}
     said = {name: value for name, value in options.items() if value is not None}
     jobs = [
         table.model_copy(update={"max_rounds": job.max_rounds})
@@ -62,7 +66,28 @@ def resolved(config: schema.Config) -> schema.Config:
     )
 
 
+def _asked(config: schema.Config) -> Scheduler:
+    """The scheduler itself, whatever is known of the devices."""
+    return catalog.make(config.scheduler.kind, config.scheduler.model_extra or {})
+
+
+def _knowledge(config: schema.Config, fleet: Fleet) -> Knowledge:
+    table, weights = config.knowledge, config.cost.time_weight
+    automatic = [
+        (weights.get(job.name, "auto") if isinstance(weights, dict) else weights) == "auto" for job in config.jobs
+    ]
+    return Knowledge(table.warm_up, table.window, table.optimism, isinstance(fleet, CapabilityFleet), automatic)
+
+
 def _rules(config: schema.Config) -> Rules:
     table = config.engine
     budget = table.budget
-    return Rules(table.order, table.plan, table.release, table.overtaking, budget.sim_seconds, budget.rounds)
+    return Rules(
+        table.order,
+        table.plan,
+        table.release,
+        table.overtaking,
+        table.stop_at_target,
+        budget.sim_seconds,
+        budget.rounds,
+    )

@@ -98,9 +98,12 @@ def _inherit(tables: Tables, parts: list[str]) -> None:
 
 
 def _with_kinds(tables: Tables) -> Tables:
-    """Tables that do not say their kind are of the usual one."""
+    """Tables that do not say their kind are of the usual one; `knowledge` may be nothing but its kind."""
+    if isinstance(tables.get("knowledge"), str):
+        tables["knowledge"] = {"kind": tables["knowledge"]}
     places: list[tuple[Any, str, str]] = [(tables, "learner", "curve")]
     fleet = tables.get("fleet")
+    places += [(tables, "knowledge", "estimated")]
     places += [(fleet, "profile", "log-uniform"), (fleet, "availability", "always")]
     jobs = tables.get("jobs")
     for job in jobs if isinstance(jobs, list) else []:

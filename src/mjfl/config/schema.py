@@ -99,6 +99,15 @@ class Scheduler(BaseModel):
     kind: str = "exact"
 
 
+class Knowledge(Table):
+    """What schedulers know of the devices: the true a_k and mu_k, or what observed times have shown."""
+
+    kind: Literal["true", "estimated"] = "true"
+    warm_up: Annotated[int, Field(ge=0, le=1000)] = 3
+    window: Annotated[int, Field(ge=2, le=10_000)] = 50
+    optimism: Annotated[float, Field(ge=0, le=100)] = 1.0
+
+
 class Budget(Table):
     sim_seconds: Positive | None = None
     rounds: Rounds | None = None
@@ -110,6 +119,7 @@ class Engine(Table):
     plan: Literal["whole", "short"] = "whole"
     release: Literal["device", "round"] = "device"
     overtaking: bool = False
+    stop_at_target: bool = True
     score: bool = True
     budget: Budget = Budget()
 
@@ -199,6 +209,7 @@ class Config(Table):
     learner: Annotated[CurveLearner | QuadraticLearner | TorchLearner, Field(discriminator="kind")] = CurveLearner()
     fleet: Fleet = Fleet()
     cost: Cost = Cost()
+    knowledge: Knowledge = Knowledge()
     scheduler: Scheduler = Scheduler()
     engine: Engine = Engine()
     jobs: Annotated[list[Job], Field(min_length=1, max_length=MAX_JOBS)]

@@ -43,6 +43,9 @@ class Job:
     starts_at: float = 0.0
     min_answers: int = 1  # fewer answers than this and the round counts as failed
 
+    def has_reached_target(self, progress: Progress) -> bool:
+        return self.target is not None and self.target.reached(progress)
+
     @cached_property
     def passes(self) -> Floats:
         """[K] samples that a device works through in a round, weighted by what one costs: tau_m * D_k^m * work."""

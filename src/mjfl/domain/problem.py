@@ -17,6 +17,7 @@ class Rules:
     plan: Literal["whole", "short"] = "whole"  # wait until a whole plan is free, or take who is there
     release: Literal["device", "round"] = "device"  # a device is free at its own finish, or when its round ends
     overtaking: bool = False  # may a job that can start pass one that has waited longer and cannot?
+    stop_at_target: bool = True  # or go on until the maximum rounds; when the target was reached is recorded
     max_sim_seconds: float | None = None
     max_total_rounds: int | None = None
     patience: int = 10_000  # changes of availability, with nobody at work, until a waiting job is given up

@@ -234,8 +234,9 @@ class Engine:
             )
         )
         remarks = self._remarks()
-        if job.target is not None and aggregated.progress is not None and job.target.reached(aggregated.progress):
+        if state.reached is None and aggregated.progress is not None and job.has_reached_target(aggregated.progress):
             state.reached = (state.round, now)
+        if state.reached is not None and self.problem.rules.stop_at_target:
             events = [event, *remarks, *self._end(state, "target")]
         elif state.round >= job.max_rounds:
             events = [event, *remarks, *self._end(state, "max_rounds")]
@@ -323,6 +324,7 @@ class Engine:
                 "devices_per_round": s.job.devices_per_round,
                 "max_rounds": s.job.max_rounds,
                 "target": None if s.job.target is None else {s.job.target.metric: s.job.target.value},
+                "stops_at_target": self.problem.rules.stop_at_target,
                 "starts_at": s.job.starts_at,
                 "reference_seconds": s.costs.times.mean_slowest_of_random(s.job.devices_per_round),
                 "time_weight": self.problem.cost.weights[s.job.index].time_weight,
@@ -331,8 +333,7 @@ class Engine:
             }
             for s in self.current.jobs
         ]
-        scheduler = type(self.scheduler).__name__.lower()
-        return RunStarted(self.backend.now, self.problem.devices, jobs, scheduler, self.problem.seed)
+        return RunStarted(self.backend.now, self.problem.devices, jobs, self.scheduler.name, self.problem.seed)
 
     def _run_finished(self) -> Event:
         reasons = {s.ended for s in self.current.jobs}

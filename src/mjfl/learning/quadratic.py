@@ -44,7 +44,7 @@ class Quadratic:
         mix = self._mix(job, np.array(updates))
         w = weights.w + self.step * (mix - weights.w)
         recent = np.append(weights.recent, self._loss(job, w))[-self.smoothing :]
-        return Merged(Weights(w, recent))
+        return Merged(Weights(w, recent), losses=self._own_losses(job, np.array(updates), weights.w))
 
     def score(self, job: Job, round: int, weights: Weights) -> Progress:
         return Progress(float(weights.recent.mean()))
@@ -64,6 +64,13 @@ class Quadratic:
 
     def _loss(self, job: Job, w: Floats) -> float:
         return 10 * float(((w - self._everyones_mix[job.name]) ** 2).sum())
+
+    def _own_losses(self, job: Job, devices: Ints, w: Floats) -> list[float]:
+        """10 |w - c_k|^2 of each device, with the weights that it was given."""
+        split = self.splits[job.name][devices]
+        own = np.zeros((len(split), self.classes))
+        np.put_along_axis(own, split, 1 / split.shape[1], axis=1)
+        return (10 * ((w - own) ** 2).sum(axis=1)).tolist()
 
     def _mix(self, job: Job, devices: Ints) -> Floats:
         return self._mix_of(job.name, devices)

@@ -122,7 +122,7 @@ def rounds_left(job: JobSummary) -> int:
     if job.ended:
         return 0
     most = job.max_rounds - job.rounds
-    if not job.target or "loss" not in job.target:
+    if not job.target or "loss" not in job.target or not job.stops_at_target:
         return most
     losses = np.array([np.nan if loss is None else loss for loss in job.losses[-200:]], float)
     first = len(job.losses) - len(losses) + 1

@@ -21,6 +21,7 @@ class JobSummary:
     reference_seconds: float
     seen: Bools  # [K] whose data has reached the model
     starts_at: float = 0.0
+    stops_at_target: bool = True
     rounds: int = 0
     failed_rounds: int = 0
     lost_devices: int = 0
@@ -131,6 +132,7 @@ class RunSummary:
                 job["reference_seconds"],
                 np.zeros(self.devices, bool),
                 job.get("starts_at", 0.0),
+                job.get("stops_at_target", True),
                 loss=job.get("loss"),
             )
 

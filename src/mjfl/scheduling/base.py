@@ -1,7 +1,8 @@
 """The interface of a scheduler. Its dataclass fields are its options in the TOML."""
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,9 +20,30 @@ class Remark:
     facts: Mapping[str, Any] = field(default_factory=dict)  # what it rests on, for programs: plain values
 
 
+@dataclass(frozen=True)
+class Step:
+    """How far long work has come."""
+
+    done: int
+    total: int
+    text: str
+
+
 @dataclass
 class Scheduler(ABC):
     """Chooses the devices of every round."""
+
+    @property
+    def name(self) -> str:
+        """As in the TOML."""
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(self).__name__).lower()
+
+    def groundwork(self, problem: Problem) -> Iterable[Step]:
+        """Work that takes minutes and is done at most once, such as training: iterating does it, before `prepare`.
+
+        Nothing may depend on whether it was called.
+        """
+        return ()
 
     def prepare(self, problem: Problem) -> None:
         """Called once, before the first round and again before `restore`: what is known of jobs, devices and cost."""

@@ -1,0 +1,125 @@
+"""Lookahead: plans for the whole run rather than for this round. Ours.
+
+`exact` has the least cost of every decision, and yet a run can do better, in three ways.
+
+1. How often each device serves decides most of a run's time; a plan adds only what its devices wait for each other. So
+   waiting, the longest time less the mean, weighs more than work (`waiting`), and a device counts with the time that
+   the slowest of a whole plan of its like would take: slow devices come in rounds of their own.
+2. Unfairness counts when the run ends, and learning is wanted early: fairness weighs less at first, more at the end
+   (`first`, `last`, in units of the given weight), up to the maximum rounds of the job.
+3. Where devices' losses depend on their speed, speed decides what the model learns. Their losses in recent rounds, by
+   speed, show what is missing; its holders may cost more time (`curiosity`), the faster of them first. Where no losses
+   are known, nothing is done.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mjfl.domain.arrays import Floats, Ints
+from mjfl.domain.cost import PlanCosts
+from mjfl.domain.problem import Problem
+from mjfl.domain.situation import Outcome, Situation
+from mjfl.domain.times import DeviceTimes
+from mjfl.errors import ConfigError
+from mjfl.scheduling.base import Scheduler
+from mjfl.scheduling.priced import cheapest_plan
+
+_SPEEDS = 10  # classes of like speed
+_APART = np.arange(_SPEEDS)[:, None] - np.arange(_SPEEDS)
+_LIKENESS = 1 / (1 + _APART**4)  # [speeds, speeds] far ones count only where near ones are unheard of
+_FADING = 0.7 ** np.arange(12)  # weight of a job's latest rounds, newest first
+
+
+@dataclass
+class Lookahead(Scheduler):
+    waiting: float = 1.5
+    first: float = 0.4
+    last: float = 1.3
+    curiosity: float = 2.0
+
+    def __post_init__(self) -> None:
+        for name, least in (("waiting", 1.0), ("first", 1e-6), ("last", 1e-6), ("curiosity", 0.0)):
+            if not least <= getattr(self, name) <= 1e6:
+                problem = f"is {getattr(self, name)}; a number from {least:g} to 1e6 is needed"
+                raise ConfigError(problem, path=f"scheduler.{name}")
+
+    def prepare(self, problem: Problem) -> None:
+        self._laws: list[Law | None] = [None] * len(problem.jobs)
+        self._recent: list[list[tuple[Ints, Floats]]] = [[] for _ in problem.jobs]  # devices and losses, newest first
+
+    def select(self, now: Situation) -> Ints:
+        law, n = self._law(now), now.size
+        time_weight, count_weight = slopes(now.costs, n)
+        per_second = time_weight * law.scale
+        prices = self._fairness(now) * count_weight * now.counts
+        prices -= (self.waiting - 1) * per_second / n * law.seconds
+        prices -= self.curiosity * per_second * law.reference / n * self._missing(now.job.index, law)[law.speed]
+        free = law.order[now.free[law.order]]
+        return cheapest_plan(free, law.seconds, prices, n, self.waiting * per_second)
+
+    def observe(self, outcome: Outcome) -> None:
+        known = np.isfinite(outcome.losses)
+        if known.any():
+            recent = self._recent[outcome.plan.job]
+            recent.insert(0, (outcome.plan.devices[known], outcome.losses[known]))
+            del recent[len(_FADING) :]
+
+    def _fairness(self, now: Situation) -> float:
+        """In units of the given weight."""
+        done = min(now.round / now.job.max_rounds, 1.0) ** 0.5
+        return self.first ** (1 - done) * self.last**done
+
+    def _missing(self, job: int, law: "Law") -> Floats:
+        """[speeds] by which share recent losses there are above the mean; the unheard of are like their neighbours."""
+        heard, losses = np.zeros(_SPEEDS), np.zeros(_SPEEDS)
+        for weight, (devices, of_devices) in zip(_FADING, self._recent[job], strict=False):
+            heard += weight * np.bincount(law.speed[devices], minlength=_SPEEDS)
+            losses += weight * np.bincount(law.speed[devices], of_devices, _SPEEDS)
+        mean = _LIKENESS @ losses / np.maximum(_LIKENESS @ heard, 1e-300)
+        return mean / mean.mean() - 1 if mean.mean() > 0 else np.zeros(_SPEEDS)
+
+    def _law(self, now: Situation) -> "Law":
+        """Made anew when other times are believed."""
+        found = self._laws[now.job.index]
+        if found is None or found.times is not now.costs.times:
+            found = self._laws[now.job.index] = Law.of(now.costs.times, now.job.devices_per_round)
+        return found
+
+    def state(self) -> dict[str, Any]:
+        return {"recent": [[list(round) for round in rounds] for rounds in self._recent]}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._recent = [[(devices, losses) for devices, losses in rounds] for rounds in state["recent"]]
+
+
+@dataclass(frozen=True)
+class Law:
+    """What a job's devices take in plans of their like."""
+
+    times: DeviceTimes
+    seconds: Floats  # [K] until the slowest of n such devices is through
+    order: Ints  # [K] fastest first
+    speed: Ints  # [K] class of like speed, 0 is the fastest
+    reference: float  # the longest of a random plan
+    scale: float  # the same by expected seconds, over `reference`
+
+    @classmethod
+    def of(cls, times: DeviceTimes, size: int) -> "Law":
+        harmonic = float((1 / np.arange(1, size + 1)).sum())  # E[max] of n Exp(1)
+        alike = DeviceTimes(times.shift + harmonic * times.delay, np.zeros_like(times.delay))
+        speed = np.empty(times.devices, np.int64)
+        speed[alike.order] = np.arange(times.devices) * _SPEEDS // times.devices
+        reference = alike.mean_slowest_of_random(size)
+        scale = times.mean_slowest_of_random(size) / reference if reference > 0 else 1.0
+        return cls(times, alike.expected, alike.order, speed, reference, scale)
+
+
+def slopes(costs: PlanCosts, size: int) -> tuple[float, float]:
+    """What a second costs, and a count of a device: of other forms of the cost than the linear, at a random plan."""
+    seconds = costs.times.mean_slowest_of_random(size)
+    counts = size * float(costs.counts.per_device.mean())
+    longer = float(costs.of(2 * seconds, counts, size) - costs.of(seconds, counts, size))
+    fairer = float(costs.of(seconds, counts + size, size) - costs.of(seconds, counts, size))
+    return longer / seconds if seconds > 0 else 0.0, fairer / size

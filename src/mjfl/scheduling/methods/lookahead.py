@@ -53,7 +53,7 @@ class Lookahead(Scheduler):
         law, n = self._law(now), now.size
         time_weight, count_weight = slopes(now.costs, n)
         per_second = time_weight * law.scale
-        prices: Floats = self._fairness(now) * count_weight * now.counts
+        prices = np.asarray(self._fairness(now) * count_weight * now.counts, float)
         prices -= (self.waiting - 1) * per_second / n * law.seconds
         prices -= self.curiosity * per_second * law.reference / n * self._missing(now.job.index, law)[law.speed]
         free = law.order[now.free[law.order]]

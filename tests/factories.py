@@ -11,7 +11,8 @@ from mjfl.domain.arrays import Bools, Floats, Ints
 from mjfl.domain.cost import CostModel, JobWeights, PlanCosts
 from mjfl.domain.counts import Counts
 from mjfl.domain.job import Job
-from mjfl.domain.situation import Situation
+from mjfl.domain.plan import Plan
+from mjfl.domain.situation import Outcome, Situation
 from mjfl.domain.times import DeviceTimes
 from mjfl.engine.loop import Engine
 from mjfl.results.metrics import RunSummary
@@ -40,6 +41,23 @@ def situation(costs: PlanCosts, size: int, free: Bools | None = None, *, round: 
     devices = costs.times.devices
     everyone = np.ones(devices, bool) if free is None else free
     return Situation(job(devices, size), round, size, everyone, costs, [], 0.0, seed)
+
+
+def outcome(
+    devices: Sequence[int],
+    losses: Sequence[float] | None = None,
+    *,
+    job: int = 0,
+    round: int = 1,
+    seconds: Sequence[float] | None = None,
+    lost: Sequence[int] = (),
+) -> Outcome:
+    """A finished round; `lost` are devices. Costs are of no account."""
+    n = len(devices)
+    given = np.full(n, np.nan) if losses is None else np.array(losses, float)
+    took = np.ones(n) if seconds is None else np.array(seconds, float)
+    plan = Plan(job, round, np.array(devices, np.int64))
+    return Outcome(plan, took, np.isin(devices, lost), given, 0.0, 1.0, 1.0, 0.0)
 
 
 def random_costs(

@@ -1,8 +1,10 @@
-"""Random plans, without ever making a list of a million devices longer than needed."""
+"""Plans and devices by chance, without ever making a list of a million devices longer than needed."""
 
 import numpy as np
 
 from mjfl.domain.arrays import Floats, Ints
+
+_NO_SHARE = 1e-200  # so little of the largest weight counts as nothing
 
 
 def random_plans(available: Ints, size: int, number: int, rng: np.random.Generator) -> Ints:
@@ -27,3 +29,24 @@ def smallest(values: Floats | Ints, n: int) -> Ints:
     below = np.flatnonzero(values < limit)
     ties = np.flatnonzero(values == limit)[: n - len(below)]
     return np.concatenate([below, ties])
+
+
+def largest(values: Floats | Ints, n: int, rng: np.random.Generator) -> Ints:
+    """Places of the n largest values; chance decides among equals."""
+    if n >= len(values):
+        return np.arange(len(values))
+    limit = np.partition(values, -n)[-n]
+    above = np.flatnonzero(values > limit)
+    ties = np.flatnonzero(values == limit)
+    return np.concatenate([above, random_plans(ties, n - len(above), 1, rng)[0]])
+
+
+def drawn_by_weight(weights: Floats | Ints, number: int, rng: np.random.Generator) -> Ints:
+    """Places of up to `number` items, drawn one after another, each in proportion to its weight among those left.
+
+    Ordering by Exp(1) / weight does that (Efraimidis and Spirakis, 2006). What weighs nothing comes last, by chance.
+    """
+    shares = weights / max(float(weights.max(initial=0)), 1e-300)
+    keys = rng.standard_exponential(len(weights)) / np.maximum(shares, _NO_SHARE)
+    drawn = smallest(keys, number)
+    return drawn[np.argsort(keys[drawn])]

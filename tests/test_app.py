@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ from factories import tables
 
 from mjfl import app
 from mjfl.config import load
+from mjfl.domain.problem import Problem
 from mjfl.errors import ConfigError, RunFailed, RunFolderError
 from mjfl.results import log
 from mjfl.results.folder import RunFolder
+from mjfl.scheduling.base import Step
+from mjfl.scheduling.methods.exact import Exact
 
 WALL = ("wall_seconds", "decision_ms")
 BUSY: dict[str, Any] = {
@@ -129,6 +133,48 @@ def test_a_signal_lets_the_step_finish_and_saves(tmp_path: Path) -> None:
     assert process.wait(20) == 0
     assert folder.meta()["status"] == "interrupted"
     assert list(folder.checkpoints.glob("*.ckpt"))
+
+
+def test_groundwork_comes_first_and_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = finished(created(tmp_path / "quiet"))
+    order: list[Any] = []
+
+    def groundwork(self: Exact, problem: Problem) -> Iterator[Step]:
+        for done in (1, 2):
+            order.append(done)
+            yield Step(done, 2, "work")
+
+    monkeypatch.setattr(Exact, "groundwork", groundwork)
+    monkeypatch.setattr(Exact, "prepare", lambda self, problem: order.append("prepared"))
+    folder = created(tmp_path / "runs")
+    app.execute(folder, app.stored_config(folder), wait=lambda step: order.append(step.text))
+    assert order == [1, "work", 2, "work", "prepared"]
+    assert events(folder) == expected
+
+
+def test_a_signal_in_the_groundwork_stops_before_the_first_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = finished(created(tmp_path / "quiet"))
+    folder, closed = created(tmp_path / "runs"), []
+
+    def groundwork(self: Exact, problem: Problem) -> Iterator[Step]:
+        try:
+            yield Step(1, 9, "work")
+            signal.raise_signal(signal.SIGTERM)
+            yield Step(2, 9, "work")
+            raise AssertionError("went on")
+        finally:
+            closed.append(True)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Exact, "groundwork", groundwork)
+        ended = app.execute(folder, app.stored_config(folder))
+    assert (ended.reason, ended.exit_code) == ("interrupted", 130)
+    assert closed
+    assert not folder.log.exists()
+    assert folder.meta()["status"] == "interrupted"
+    assert finished(folder) == expected
 
 
 def test_two_processes_cannot_write_one_run(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_listing_and_help_load_no_heavy_library(tmp_path: Path) -> None:
     script = """
 import sys
 from mjfl.cli import main
-for arguments in (["--help"], ["ls"], ["ls", "schedulers"]):
+for arguments in (["--help"], ["ls"], ["ls", "schedulers"], ["train-policy", "--help"]):
     sys.argv = ["mjfl", *arguments]
     try:
         main()

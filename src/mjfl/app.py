@@ -21,11 +21,13 @@ from mjfl.results.files import write_whole
 from mjfl.results.folder import RunFolder, config_hash, file_hash
 from mjfl.results.log import LogWriter, read
 from mjfl.scheduling import catalog
+from mjfl.scheduling.base import Step
 
 EXIT_CODES = {"done": 0, "starved": 1, "failed": 1, "budget": 3, "paused": 3, "interrupted": 130}
 CHECKPOINT_SECONDS = 5.0
 
 Watcher = Callable[[Mapping[str, Any]], None]  # is shown every event of the run, also those before it was resumed
+Waiter = Callable[[Step], None]  # is told how far the work before the first round has come
 
 
 @dataclass
@@ -78,14 +80,22 @@ def stored_config(folder: RunFolder) -> schema.Config:
 
 
 def execute(
-    folder: RunFolder, config: schema.Config, watch: Watcher | None = None, *, save_every: float = CHECKPOINT_SECONDS
+    folder: RunFolder,
+    config: schema.Config,
+    watch: Watcher | None = None,
+    wait: Waiter | None = None,
+    *,
+    save_every: float = CHECKPOINT_SECONDS,
 ) -> Ended:
     """Run to the end, from the newest checkpoint if there is one."""
     with folder.locked(), _polite_stop() as stopped:
         parts = assemble(config)
         try:
             folder.update_meta(status="running")
-            reason = _Run(folder, config, parts, watch, save_every).to_the_end(stopped)
+            if _groundwork(parts, wait, stopped):
+                reason = _Run(folder, config, parts, watch, save_every).to_the_end(stopped)
+            else:
+                reason = "interrupted"
         except OSError as error:
             raise RunFailed(
                 f"{folder.path}: {error.strerror or error}. What was written is safe; go on with: "
@@ -96,6 +106,16 @@ def execute(
             raise
         folder.update_meta(status=reason)
         return Ended(reason, folder)
+
+
+def _groundwork(parts: Parts, wait: Waiter | None, stopped: threading.Event) -> bool:
+    """What the scheduler does before the first round; whether it was not interrupted."""
+    for step in parts.scheduler.groundwork(parts.problem):
+        if stopped.is_set():
+            return False
+        if wait is not None:
+            wait(step)
+    return not stopped.is_set()
 
 
 class _Run:

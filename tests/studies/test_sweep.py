@@ -8,6 +8,7 @@ from mjfl.config import load
 from mjfl.errors import ConfigError
 from mjfl.results import log
 from mjfl.results.folder import RunFolder, runs_in
+from mjfl.scheduling.base import Step
 from mjfl.studies import sweep
 from mjfl.studies.grid import points
 
@@ -99,3 +100,33 @@ def test_the_stored_config_makes_the_same_run(tmp_path: Path) -> None:
     second = app.create(load.check(load.read(first.config)), tmp_path)
     app.execute(second, app.stored_config(second))
     assert logged(first) == logged(second)
+
+
+PLUG_IN = """
+from dataclasses import dataclass
+from mjfl.scheduling.base import Scheduler, Step
+
+@dataclass
+class Slow(Scheduler):
+    def groundwork(self, problem):
+        yield Step(1, 2, "long work")
+    def select(self, now):
+        return now.available[: now.size]
+"""
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_work_before_a_first_round_is_heard_of(processes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "slow_package.py").write_text(PLUG_IN)
+    info = tmp_path / "slow_package-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: slow-package\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[mjfl.schedulers]\nslow = slow_package:Slow\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    axes = {"scheduler.kind": ["slow"], "seed": [1, 2]}
+    asked = sweep.tasks(points(tables(defaults__max_rounds=3, sweep=axes), ""), "")
+    heard: list[tuple[sweep.Task, Step]] = []
+    results = sweep.run(asked, tmp_path / "runs", processes, lambda _: None, lambda *told: heard.append(told))
+    assert [result.status for result in results] == ["done", "done"]
+    assert sorted(task.config.seed for task, _ in heard) == [1, 2]
+    assert {step for _, step in heard} == {Step(1, 2, "long work")}

@@ -129,6 +129,30 @@ def sweep(
     raise typer.Exit(command(tables, source, out, processes, _console(plain), json=json, figure=figure))
 
 
+@commands.command("train-policy")
+def train_policy(
+    config: Annotated[Path | None, typer.Argument(help="A TOML file: the virtual fleets are like its fleet.")] = None,
+    settings: Settings = None,
+    out: Annotated[Path | None, typer.Option("--out", help="The file to write; else named after the config.")] = None,
+    updates: Annotated[int | None, typer.Option(min=1, help="Steps of the training.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of the training; 0 by default.")] = None,
+    anywhere: Annotated[bool, typer.Option("--any", help="For any fleet, as the shipped one; no config.")] = False,
+    figure: Annotated[Path | None, typer.Option("--figure", help="Draw the scores: a .png, .pdf or .svg file.")] = None,
+    json: Json = False,
+    plain: Plain = False,
+) -> None:
+    """Train a policy for the scheduler `rlds` on virtual fleets; Ctrl-C leaves nothing behind."""
+    if anywhere and (config is not None or settings):
+        raise ConfigError("--any is for every fleet: it takes no config")
+    checked = None if anywhere else _checked(config, settings)
+    from mjfl.cli import pretraining
+
+    out = out or Path(f"{checked.name if checked else 'any'}.safetensors")
+    pretraining.check_places(out, figure)
+    recipe = pretraining.recipe(checked, updates, seed)
+    raise typer.Exit(pretraining.train(recipe, out, figure, _console(plain), json=json))
+
+
 @commands.command()
 def ls(
     what: Annotated[Listing, typer.Argument(help="What to list.")] = Listing.RUNS,
@@ -161,7 +185,7 @@ def _tables(path: Path | None, settings: list[str] | None) -> tuple[dict[str, An
     from mjfl.config import load
 
     if path is None:
-        raise ConfigError("a config is needed: mjfl run CONFIG, or mjfl run --resume RUN")
+        raise ConfigError("a config is needed: mjfl run CONFIG, or mjfl run --resume RUN; mjfl train-policy has --any")
     return load.with_settings(load.read(path), settings or []), str(path)
 
 
@@ -211,11 +235,11 @@ def _watched(folder: "RunFolder", config: "Config", console: "Console", *, quiet
 
     if quiet:
         ended = app.execute(folder, config)
-        return ended, metrics.summary(log.read(folder.log))
+        return ended, metrics.summary(log.read(folder.log) if folder.log.exists() else [])
     from mjfl.reports.live import LiveRun, PlainRun
 
     with LiveRun(console) if console.is_terminal else PlainRun(console) as live:
-        ended = app.execute(folder, config, live.watch)
+        ended = app.execute(folder, config, live.watch, live.wait)
     return ended, live.run
 
 
@@ -230,7 +254,7 @@ def _print_run(ended: "Ended", summary: "RunSummary", console: "Console", *, jso
         return
     from mjfl.reports.tables import run_tables
 
-    for table in run_tables(summary):
+    for table in run_tables(summary) if summary.jobs else []:  # none if it was stopped before the first round
         console.print(table)
     console.print(f"run: {ended.folder.path}", soft_wrap=True)
     if ended.reason in ("interrupted", "paused"):

@@ -1,21 +1,33 @@
 """What `mjfl sweep` shows: progress, and the comparison at the end."""
 
 import sys
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import orjson
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from mjfl.errors import ConfigError
 from mjfl.reports import figures, tables
 from mjfl.results import log, metrics
 from mjfl.results.folder import RunFolder
+from mjfl.scheduling.base import Step
 from mjfl.studies import grid
 from mjfl.studies import sweep as sweeps
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+_PLAIN_SECONDS = 5.0
 
 
 def sweep(
@@ -34,27 +46,8 @@ def sweep(
     tasks = sweeps.tasks(grid.points(tables_, source), source)
     name = tasks[0].config.name
     out = out or Path("runs") / f"{name}-sweep"
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-        console=console,
-        disable=json or not console.is_terminal,
-        transient=True,
-    ) as progress:
-        bar = progress.add_task(name, total=len(tasks))
-
-        def done(result: sweeps.Result) -> None:
-            progress.advance(bar)
-            if not json and not console.is_terminal and not result.skipped:
-                console.print(
-                    f"{result.task.point.label}, seed {result.task.config.seed}: {result.status}", soft_wrap=True
-                )
-
-        results = sweeps.run(tasks, out, processes, done)
+    with _Shown(name, len(tasks), console, json=json) as shown:
+        results = sweeps.run(tasks, out, processes, shown.done, shown.wait)
     skipped = sum(result.skipped for result in results)
     if skipped and not json:
         console.print(f"{skipped} of {len(tasks)} runs were there already")
@@ -62,6 +55,58 @@ def sweep(
     if figure is not None and (complete := _complete(results)):
         figures.progress([c for label, run in complete for c in figures.courses(label, log.read(run.log))], figure)
     return _exit_code(results, len(tasks), out, console)
+
+
+class _Shown:
+    """How far a sweep has come: bars on a terminal, else lines."""
+
+    def __init__(self, name: str, runs: int, console: "Console", *, json: bool) -> None:
+        self._lines = None if json or console.is_terminal else console
+        self._bars = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left:"),
+            TimeRemainingColumn(),
+            console=console,
+            disable=json or not console.is_terminal,
+            transient=True,
+        )
+        self._all = self._bars.add_task(name, total=runs)
+        self._waiting: dict[str, TaskID] = {}  # by run
+        self._said_at = time.monotonic()
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bars.stop()
+
+    def done(self, result: sweeps.Result) -> None:
+        self._bars.advance(self._all)
+        if result.task.hash in self._waiting:
+            self._bars.remove_task(self._waiting.pop(result.task.hash))
+        if not result.skipped:
+            self._say(f"{_label(result.task)}: {result.status}")
+
+    def wait(self, task: sweeps.Task, step: Step) -> None:
+        text = f"{_label(task)}: {step.text}"
+        if task.hash not in self._waiting:
+            self._waiting[task.hash] = self._bars.add_task(text)
+        self._bars.update(self._waiting[task.hash], completed=step.done, total=step.total, description=text)
+        if time.monotonic() - self._said_at > _PLAIN_SECONDS:
+            self._said_at = time.monotonic()
+            self._say(f"{text}: {step.done:,} of {step.total:,}")
+
+    def _say(self, text: str) -> None:
+        if self._lines is not None:
+            self._lines.print(text, soft_wrap=True, markup=False)
+
+
+def _label(task: sweeps.Task) -> str:
+    return f"{task.point.label}, seed {task.config.seed}"
 
 
 def _print(name: str, results: list[sweeps.Result], out: Path, console: "Console", *, json: bool) -> None:
@@ -90,8 +135,7 @@ def _complete(results: list[sweeps.Result]) -> list[tuple[str, RunFolder]]:
 def _exit_code(results: list[sweeps.Result], expected: int, out: Path, console: "Console") -> int:
     failed = [result for result in results if result.status in ("failed", "starved")]
     for result in failed:
-        label = f"{result.task.point.label}, seed {result.task.config.seed}"
-        print(f"mjfl: {label}: {result.status}. {result.error}", file=sys.stderr)
+        print(f"mjfl: {_label(result.task)}: {result.status}. {result.error}", file=sys.stderr)
     if failed:
         return 1
     if any(result.status == "paused" for result in results):

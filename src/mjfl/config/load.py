@@ -14,6 +14,7 @@ from mjfl.errors import ConfigError
 
 Tables = dict[str, Any]
 FILE_KEYS = ("path", "history")
+FILE_ENDINGS = {"dataset": ".npz", "policy": ".safetensors"}  # other values of these keys are names
 
 
 def read(path: Path) -> Tables:
@@ -135,13 +136,16 @@ def _make_absolute(place: Any, folder: Path) -> None:
     )
     for key, child in children:
         last = key.rpartition(".")[2] if isinstance(key, str) else key
-        if last in FILE_KEYS and isinstance(child, list):  # of a sweep
-            place[key] = [_absolute(item, folder) for item in child]
-            continue
-        if last in FILE_KEYS or (last == "dataset" and str(child).endswith(".npz")):
+        if (last in FILE_KEYS or last in FILE_ENDINGS) and isinstance(child, list):  # of a sweep
+            place[key] = [_absolute(item, folder) if _is_file(last, item) else item for item in child]
+        elif _is_file(last, child):
             place[key] = _absolute(child, folder)
         else:
             _make_absolute(child, folder)
+
+
+def _is_file(key: Any, value: Any) -> bool:
+    return key in FILE_KEYS or (key in FILE_ENDINGS and str(value).endswith(FILE_ENDINGS[key]))
 
 
 def _absolute(value: Any, folder: Path) -> Any:

@@ -62,6 +62,23 @@ def progress(found: Sequence[Course], path: Path) -> None:
     plt.close(figure)
 
 
+def validation(curve: Sequence[tuple[int, float]], path: Path) -> None:
+    """The scores of a policy while it was trained."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(4.2, 3.2), layout="constrained")
+    axes.plot([update for update, _ in curve], [score for _, score in curve], marker="o", lw=1.1)
+    axes.axhline(1, color="0.4", lw=0.8, ls="--")
+    axes.annotate("exact", (1, 1), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8)
+    axes.set(xlabel="updates", ylabel="score in validation")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
 def _panel(axes: "Axes", job: str, found: Sequence[Course], colours: Mapping[str, str]) -> None:
     size, unit = formats.unit_of(max(course.seconds[-1] for course in found))
     for course in found:

@@ -15,6 +15,7 @@ from rich.table import Table
 from mjfl.reports import formats
 from mjfl.results.metrics import JobSummary, RunSummary
 from mjfl.scheduling import convergence
+from mjfl.scheduling.base import Step
 
 _PER_SECOND = 4
 _PLAIN_SECONDS = 5.0
@@ -41,6 +42,12 @@ class PlainRun:
             self._printed_at = time.monotonic()
             self._console.print(self._line(), soft_wrap=True)
 
+    def wait(self, step: Step) -> None:
+        """What goes on before the first round."""
+        if time.monotonic() - self._printed_at > _PLAIN_SECONDS:
+            self._printed_at = time.monotonic()
+            self._console.print(f"{step.text}: {step.done:,} of {step.total:,}", soft_wrap=True, markup=False)
+
     def _line(self) -> str:
         run = self.run
         jobs = ", ".join(f"{job.name} {job.rounds} (loss {formats.number(job.loss)})" for job in run.jobs.values())
@@ -52,16 +59,10 @@ class LiveRun:
 
     def __init__(self, console: Console) -> None:
         self.run = RunSummary()
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.completed:.0f}/{task.total:.0f} rounds"),
-            TimeElapsedColumn(),
-            TextColumn("left:"),
-            TimeRemainingColumn(),
-            console=console,
-        )
+        self._progress = _bar(console, " rounds")
         self._task = self._progress.add_task("all jobs", total=1)
+        self._before = _bar(console)
+        self._before_task = self._before.add_task("", total=1)
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._drawn_at = 0.0
 
@@ -81,6 +82,14 @@ class LiveRun:
         if now - self._drawn_at > 1 / _PER_SECOND:
             self._drawn_at = now
             self._live.update(self._drawing(), refresh=True)
+
+    def wait(self, step: Step) -> None:
+        """What goes on before the first round."""
+        self._before.update(self._before_task, completed=step.done, total=step.total, description=step.text)
+        now = time.monotonic()
+        if now - self._drawn_at > 1 / _PER_SECOND:
+            self._drawn_at = now
+            self._live.update(self._before, refresh=True)
 
     def _drawing(self) -> RenderableType:
         run = self.run
@@ -108,6 +117,18 @@ class LiveRun:
                 formats.number(job.last_decision_ms),
             )
         return Group(table, self._progress)
+
+
+def _bar(console: Console, unit: str = "") -> Progress:
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.completed:.0f}/{task.total:.0f}" + unit),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+        console=console,
+    )
 
 
 def _print_remark(console: Console, event: Mapping[str, Any]) -> None:

@@ -148,6 +148,8 @@ def load(path: Path) -> Policy:
         with safe_open(path, "pt") as file:
             about = json.loads((file.metadata() or {}).get(_METADATA, "{}"))
             weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+    except FileNotFoundError:
+        raise _unusable(path, "is not there") from None
     except (OSError, SafetensorError, ValueError) as error:
         raise _unusable(path, f"cannot be read: {error}") from None
     if about.pop("format", None) != _FORMAT:

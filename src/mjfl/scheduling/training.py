@@ -6,7 +6,6 @@ differ, so that all plans of a state get the same sign. Their centred rank does 
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -26,16 +25,8 @@ _VALIDATION_FLEETS, _VALIDATION_ROUNDS, _AGE = 6, 20, 60
 _FOLLOWED = 0.5  # share of the fleets that follow the likeliest plans: the states that the policy will meet in use
 
 
-@dataclass(frozen=True)
-class Progress:
-    """Where a training stands after `update` of its updates."""
-
-    update: int
-    score: float | None  # validation: 1 is exact, 0 random; None between two validations
-
-
 class Training:
-    """Iterating trains; `policy` is then the best that was validated."""
+    """Iterating trains; `policy` is the best of those that were validated, `curve` how they did."""
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
@@ -45,19 +36,25 @@ class Training:
         self._fleets = [VirtualFleets(setting, recipe.lead, self._rng) for setting in recipe.settings]
         self._validation = Validation(recipe, "rlds/validation")
         self._best_score, self._best = -np.inf, self.network
+        self.curve: list[tuple[int, float]] = []  # update, score in validation
 
     @property
     def policy(self) -> Policy:
-        return Policy(self._best, {"recipe": self.recipe.as_json(), "score": round(self._best_score, 4)})
+        """The best so far, with how it came about."""
+        curve = [[update, round(score, 4)] for update, score in self.curve]
+        about = {"recipe": self.recipe.as_json(), "score": round(self._best_score, 4), "curve": curve}
+        return Policy(self._best, about)
 
-    def __iter__(self) -> Iterator[Progress]:
+    def __iter__(self) -> Iterator[int]:
+        """The number of updates made, after each."""
         updates = self.recipe.updates
         every = max(1, updates // _CHECKS)
         for update in range(1, updates + 1):  # line 2
             with one_thread():
                 self._update(self._fleets[update % len(self._fleets)], 1 - (update - 1) / updates)
-                score = self._validated() if update % every == 0 or update == updates else None
-            yield Progress(update, score)
+                if update % every == 0 or update == updates:
+                    self.curve.append((update, self._validated()))
+            yield update
 
     def _update(self, fleets: VirtualFleets, rate: float) -> None:
         band, devices = fleets.bands()

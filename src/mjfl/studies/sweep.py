@@ -6,10 +6,13 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor
+from concurrent.futures import wait as first_of
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
+from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 
 from mjfl import app
@@ -17,9 +20,11 @@ from mjfl.assembly import resolved
 from mjfl.config import load, schema
 from mjfl.errors import ConfigError, RunFailed, RunFolderError
 from mjfl.results.folder import RunFolder, config_hash, runs_in
+from mjfl.scheduling.base import Step
 from mjfl.studies.grid import Point
 
 COMPLETE = ("done", "budget", "starved")
+_TOLD_EVERY_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,10 @@ class Result:
     skipped: bool = False
 
 
+Told = SimpleQueue[tuple[int, Step]]  # by the number of the task
+_told: Told | None = None  # in a worker
+
+
 def tasks(points: Sequence[Point], source: str) -> list[Task]:
     """Every point checked before the first one runs."""
     made = []
@@ -56,18 +65,24 @@ def tasks(points: Sequence[Point], source: str) -> list[Task]:
     return made
 
 
-def run(tasks: Sequence[Task], out: Path, processes: int, done: Callable[[Result], None]) -> list[Result]:
-    """All results, in the order of the tasks; `done` hears of each as it ends."""
+def run(
+    tasks: Sequence[Task],
+    out: Path,
+    processes: int,
+    done: Callable[[Result], None],
+    wait: Callable[[Task, Step], None] = lambda _, __: None,
+) -> list[Result]:
+    """All results, in the order of the tasks; `done` hears of each as it ends, `wait` of work before a first round."""
     known = _known(tasks, out)
     if processes == 1:
         results = []
         for task in tasks:
-            results.append(_run_one(task, out, known.get(task.hash)))
+            results.append(_run_one(task, out, known.get(task.hash), partial(wait, task)))
             done(results[-1])
             if results[-1].status == "interrupted":
                 break
         return results
-    return _in_processes(tasks, out, known, processes, done)
+    return _in_processes(tasks, out, known, processes, done, wait)
 
 
 def _known(tasks: Sequence[Task], out: Path) -> dict[str, RunFolder]:
@@ -94,18 +109,24 @@ def _in_processes(
     known: dict[str, RunFolder],
     processes: int,
     done: Callable[[Result], None],
+    wait: Callable[[Task, Step], None],
 ) -> list[Result]:
     results: dict[int, Result] = {}
     spawn = multiprocessing.get_context("spawn")
     waiting = list(enumerate(tasks))[::-1]
     futures: dict[Future[Result], int] = {}
-    with _terminated_like_interrupted(), ProcessPoolExecutor(processes, spawn, _prepare_worker) as pool:
+    told: Told = spawn.SimpleQueue()
+    with _terminated_like_interrupted(), ProcessPoolExecutor(processes, spawn, _prepare_worker, (told,)) as pool:
         try:
             while waiting or futures:
                 while waiting and len(futures) < processes:  # no more: what the pool has taken it also starts
                     i, task = waiting.pop()
-                    futures[pool.submit(_run_one, task, out, known.get(task.hash))] = i
-                for future in wait(futures, return_when=FIRST_COMPLETED).done:
+                    futures[pool.submit(_run_in_worker, i, task, out, known.get(task.hash))] = i
+                ended = first_of(futures, _TOLD_EVERY_SECONDS, FIRST_COMPLETED).done
+                while not told.empty():
+                    i, step = told.get()
+                    wait(tasks[i], step)
+                for future in ended:
                     i = futures.pop(future)
                     results[i] = future.result()
                     done(results[i])
@@ -116,13 +137,15 @@ def _in_processes(
         except KeyboardInterrupt:
             _stop_workers()
             pool.shutdown(wait=True, cancel_futures=True)
-            ended = [f for f in futures if f.done() and not f.cancelled() and f.exception() is None]
-            results |= {futures[f]: f.result() for f in ended}
+            whole = [f for f in futures if f.done() and not f.cancelled() and f.exception() is None]
+            results |= {futures[f]: f.result() for f in whole}
     return [results[i] for i in sorted(results)]
 
 
-def _prepare_worker() -> None:
+def _prepare_worker(told: Told) -> None:
     """A worker listens to Ctrl-C only while it runs something, and ends when the sweep's process is gone."""
+    global _told  # a queue reaches a worker at its start only
+    _told = told
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = os.getppid()
 
@@ -153,11 +176,23 @@ def _terminated_like_interrupted() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _run_one(task: Task, out: Path, folder: RunFolder | None) -> Result:
+def _run_in_worker(i: int, task: Task, out: Path, folder: RunFolder | None) -> Result:
+    told_at = 0.0
+
+    def wait(step: Step) -> None:
+        nonlocal told_at
+        if _told is not None and time.monotonic() - told_at > _TOLD_EVERY_SECONDS:
+            told_at = time.monotonic()
+            _told.put((i, step))
+
+    return _run_one(task, out, folder, wait)
+
+
+def _run_one(task: Task, out: Path, folder: RunFolder | None, wait: Callable[[Step], None]) -> Result:
     try:
         if folder is not None and folder.meta()["status"] in COMPLETE:
             return Result(task, folder, folder.meta()["status"], skipped=True)
         folder = folder or app.create(task.config, out)
-        return Result(task, folder, app.execute(folder, task.config).reason)
+        return Result(task, folder, app.execute(folder, task.config, wait=wait).reason)
     except Exception as error:  # one run must not end the others
         return Result(task, folder, "failed", f"{type(error).__name__}: {error}")

@@ -6,16 +6,19 @@ of a plan among the plans of its state as the reward (`mjfl train-policy`), and 
 carries over to other devices, fleet sizes, plan sizes and weights.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mjfl.domain.arrays import Ints
 from mjfl.domain.problem import Problem
 from mjfl.domain.situation import Outcome, Situation
 from mjfl.errors import ConfigError
-from mjfl.scheduling.base import Remark, Scheduler
+from mjfl.scheduling.base import Remark, Scheduler, Step
+
+if TYPE_CHECKING:
+    from mjfl.scheduling.recipe import Recipe
 
 
 class Form(Protocol):
@@ -49,12 +52,25 @@ class Rlds(Scheduler):
             problem = "is true; the printed form trains its own policy and knows no policy, exploration or online"
             raise ConfigError(problem, path="scheduler.faithful")
         if self.files():
+            if not self.policy.endswith(".safetensors"):
+                problem = (
+                    f'is {self.policy!r}; "shipped", "alike" or a .safetensors file of `mjfl train-policy` is needed'
+                )
+                raise ConfigError(problem, path="scheduler.policy")
             from mjfl.scheduling.policy import load  # torch is slow to import: only where it is needed
 
             load(Path(self.policy))
 
     def files(self) -> Sequence[str]:
         return () if self.policy in ("shipped", "alike") else (self.policy,)
+
+    def groundwork(self, problem: Problem) -> Iterable[Step]:
+        """Train the policy, if it is neither shipped nor in the cache."""
+        if self.faithful or self.files():
+            return ()
+        from mjfl.scheduling import policies
+
+        return policies.groundwork(self._recipe(problem))
 
     def prepare(self, problem: Problem) -> None:
         self._form = self._made(problem)
@@ -68,15 +84,16 @@ class Rlds(Scheduler):
             return Printed(problem)
         from mjfl.scheduling import policies
         from mjfl.scheduling.policy import load
-        from mjfl.scheduling.recipe import Recipe, alike
 
-        if self.files():
-            policy = load(Path(self.policy))
-        else:
-            policy = policies.obtain(Recipe() if self.policy == "shipped" else alike(problem))
+        policy = load(Path(self.policy)) if self.files() else policies.obtain(self._recipe(problem))
         if self.online:
             return Online(policy, problem, self.exploration, self.learning_rate)
         return Frozen(policy, self.exploration)
+
+    def _recipe(self, problem: Problem) -> "Recipe":
+        from mjfl.scheduling.recipe import Recipe, alike
+
+        return Recipe() if self.policy == "shipped" else alike(problem)
 
     def select(self, now: Situation) -> Ints:
         return self._form.choose(now)

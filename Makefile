@@ -33,9 +33,12 @@ slow: setup  ## the long tests
 bench: setup  ## every figure of docs/measurements.md
 	@for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
 
+bench-learning: setup  ## training against a plain PyTorch loop, on the CPU or the GPU there is
+	@$(BIN)/python benchmarks/bench_learning.py
+
 lock:  ## renew the pins in constraints.txt; torch keeps its own, or several GB of CUDA come along
 	@rm -rf .venv && $(PYTHON) -m venv .venv && $(BIN)/python -m pip install -qq --upgrade pip
 	@$(BIN)/python -m pip install -qq "$$(grep '^torch==' constraints.txt)" && $(BIN)/python -m pip install -qq -e '.[dev]'
 	@$(BIN)/python -m pip freeze --exclude-editable --exclude mjfl | sed 's/+cpu$$//' > constraints.new && mv constraints.new constraints.txt
 
-.PHONY: help setup run check format test slow bench lock
+.PHONY: help setup run check format test slow bench bench-learning lock

@@ -1,7 +1,8 @@
 """Training speed of the paper's six models: ours against a plain hand-written PyTorch loop, in one run.
 
-On CPU: CPU seconds of a round. On CUDA: milliseconds for one SGD step of ten devices, the ratio to the plain loop, and
-the share of the floor (the larger of arithmetic and weight traffic). Images are random; speed does not depend on them.
+On CPU: CPU seconds of a round, and pfl-research's on the same work where it is installed. On CUDA: milliseconds for one
+SGD step of ten devices, the ratio to the plain loop, and the share of the floor (the larger of arithmetic and weight
+traffic). Images are random; speed does not depend on them.
 
     python benchmarks/bench_learning.py [--models lenet-5,cnn-b] [--steps 60] [--variants]
 """
@@ -9,9 +10,11 @@ the share of the floor (the larger of arithmetic and weight traffic). Images are
 import argparse
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pfl_round
 import torch
 from torch import nn
 from torch.nn import functional
@@ -158,13 +161,32 @@ def on_cpu(cases: list[Case], repeats: int) -> None:
     torch.set_num_threads(1)
     device = torch.device("cpu")
     print(f"CPU seconds of a round of {DEVICES} devices, IID data sizes of the paper / 10, one thread")
-    print(f"{'model':12} {'plain':>8} {'ours':>8} {'ratio':>6}")
+    print(f"{'model':12} {'plain':>8} {'ours':>8} {'ratio':>6} {'pfl':>8} {'ours / pfl':>10}")
     for case in cases:
         small = Case(case.model, case.shape, case.classes, case.batch, case.samples // 10)
         task = small.task()
-        plain = seconds(plain_round(task, device), repeats, time.process_time)
-        ours = seconds(our_round(Sequential([task], device)), repeats, time.process_time)
-        print(f"{case.model:12} {plain:8.2f} {ours:8.2f} {ours / plain:6.2f}", flush=True)
+        runs = [plain_round(task, device), our_round(Sequential([task], device))]
+        with suppress(ModuleNotFoundError):
+            runs.append(pfl_round.round_of(task, DEVICES))
+        plain, ours, *theirs = in_turns(runs, repeats)
+        shown = [f"{pfl:8.2f} {ours / pfl:10.2f}" for pfl in theirs]
+        print(
+            f"{case.model:12} {plain:8.2f} {ours:8.2f} {ours / plain:6.2f} {''.join(shown) or '  not installed'}",
+            flush=True,
+        )
+
+
+def in_turns(runs: list[Callable[[], None]], repeats: int) -> list[float]:
+    """Median CPU seconds of each; what disturbs the machine disturbs all of them."""
+    for run in runs:
+        run()
+    times = np.zeros((repeats, len(runs)))
+    for i in range(repeats):
+        for j, run in enumerate(runs):
+            start = time.process_time()
+            run()
+            times[i, j] = time.process_time() - start
+    return [float(median) for median in np.median(times, axis=0)]
 
 
 def on_cuda(cases: list[Case], steps: int, repeats: int, variants: bool) -> None:
@@ -200,13 +222,14 @@ def _variants(all_of_them: bool) -> list[tuple[Precision, Layout]]:
 def main() -> None:
     prepare_cuda()
     parser = argparse.ArgumentParser()
-    parser.add_argument("--models", default=",".join(case.model for case in CASES))
+    parser.add_argument("--models", help="default: all on CUDA, lenet-5 and cnn-b on a CPU")
     parser.add_argument("--groups", default="a,b", help="groups of the paper whose whole rounds are timed on CUDA")
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--variants", action="store_true", help="also compiled by torch.compile")
     arguments = parser.parse_args()
-    chosen = [case for case in CASES if case.model in arguments.models.split(",")]
+    names = arguments.models or (",".join(c.model for c in CASES) if torch.cuda.is_available() else "lenet-5,cnn-b")
+    chosen = [case for case in CASES if case.model in names.split(",")]
     if torch.cuda.is_available():
         on_cuda(chosen, arguments.steps, arguments.repeats, arguments.variants)
         for group in arguments.groups.split(",") if arguments.groups else ():

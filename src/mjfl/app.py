@@ -48,13 +48,13 @@ def create(config: schema.Config, out: Path) -> RunFolder:
 
 
 def code_digest(config: schema.Config) -> str:
-    """Of everything that is ours, and of the scheduler's own source: other code, other results."""
+    """Of everything that is ours, and of the scheduler's and the models' own sources: other code, other results."""
     kind = catalog.scheduler_class(config.scheduler.kind)
     package = Path(__file__).parent
     sources = sorted([*package.rglob("*.py"), *package.rglob("*.safetensors")])
     own = inspect.getsourcefile(kind)
     digest = hashlib.sha256()
-    for path in [*sources, *([Path(own)] if own else [])]:
+    for path in [*sources, *([Path(own)] if own else []), *_own_models(config)]:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -220,6 +220,16 @@ def _polite_stop() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _own_models(config: schema.Config) -> list[Path]:
+    """The files of models that are the user's."""
+    names = {job.model for job in config.jobs if ":" in job.model}
+    if not names or not isinstance(config.learner, schema.TorchLearner):
+        return []
+    from mjfl.learning.models.custom import source_of
+
+    return [path for name in sorted(names) if (path := source_of(name)) is not None]
 
 
 def _files(config: schema.Config) -> list[str]:

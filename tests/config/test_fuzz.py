@@ -1,5 +1,6 @@
 """Any TOML at all either runs or is a ConfigError: made from the schema, and by spoiling the studies."""
 
+import re
 import tomllib
 from itertools import islice
 from pathlib import Path
@@ -88,6 +89,13 @@ def test_spoilt_studies(tmp_path_factory: pytest.TempPathFactory, data: st.DataO
                 del place[key]
             break
     try_it(tables, tmp_path_factory.mktemp("fuzz"))
+
+
+def test_the_full_template_shows_every_key() -> None:
+    text = templates.text("full")
+    learning = {"betas", "epsilon", "alpha", "law", "skew", "min_samples", "parts_per_class"}
+    missing = [key for key in {*KEYS, *learning} if not re.search(rf"\b{key}\b", text)]
+    assert not missing
 
 
 @pytest.mark.parametrize("study", STUDIES, ids=lambda study: str(study["name"]))

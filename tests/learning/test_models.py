@@ -103,6 +103,12 @@ class Pair(nn.Module):
     def forward(self, x): return x, x
 class Narrow(nn.Sequential):
     def __init__(self, classes): super().__init__(nn.Flatten(), nn.Linear(64, classes - 1))
+class Twice(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.drop, self.layer = nn.Dropout(0.5), nn.Linear(64, 10)
+    def forward(self, x): return self.drop(self.layer(self.drop(x.flatten(1))))
+def unsteady(): return nn.Sequential(nn.Flatten(), nn.BatchNorm1d(64, momentum=None), nn.Linear(64, 10))
 constant = 3
 """
 
@@ -136,6 +142,8 @@ def test_a_users_own_model(name: str) -> None:
         ("own_models:no_module", "returns int, not a torch.nn.Module"),
         ("own_models:fails", "does not work on 1x8x8 images: KeyError: 'x'"),
         ("own_models:Pair", r"answers two 1x8x8 images with tuple; expected \[2, 10\]"),
+        ("own_models:Twice", "uses one nn.Dropout layer in several places"),
+        ("own_models:unsteady", "has a BatchNorm1d without momentum"),
         ("own_models:Narrow", r"answers two 1x8x8 images with \[2, 9\]; expected \[2, 10\]"),
     ],
 )

@@ -252,10 +252,12 @@ def _print_run(ended: "Ended", summary: "RunSummary", console: "Console", *, jso
         if ended.reason in ("interrupted", "paused"):
             print(f"mjfl: go on with: mjfl run --resume {ended.folder.path}", file=sys.stderr)
         return
-    from mjfl.reports.tables import run_tables
+    from mjfl.reports.tables import run_notes, run_tables
 
     for table in run_tables(summary) if summary.jobs else []:  # none if it was stopped before the first round
         console.print(table)
+    for note in run_notes(summary):
+        console.print(note, soft_wrap=True, markup=False)
     console.print(f"run: {ended.folder.path}", soft_wrap=True)
     if ended.reason in ("interrupted", "paused"):
         console.print(f"stopped; go on with: mjfl run --resume {ended.folder.path}", soft_wrap=True)

@@ -105,7 +105,10 @@ def show(
     """Show which device holds how much of which class, for every job of a config."""
     from mjfl.cli import split_views
     from mjfl.config import load
+    from mjfl.reports import figures
 
+    if picture is not None:
+        figures.check_place(picture, "--picture")
     checked = load.check(load.with_settings(load.read(config), settings or []), str(config))
     splits = _splits(checked)
     if picture is not None:

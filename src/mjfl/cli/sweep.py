@@ -16,7 +16,6 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from mjfl.errors import ConfigError
 from mjfl.reports import figures, tables
 from mjfl.results import log, metrics
 from mjfl.results.folder import RunFolder
@@ -41,8 +40,8 @@ def sweep(
     figure: Path | None,
 ) -> int:
     """Run it and print the comparison; the exit code."""
-    if figure is not None and figure.suffix not in figures.FORMATS:
-        raise ConfigError(f"--figure {figure}: must end in {', '.join(figures.FORMATS)}")
+    if figure is not None:
+        figures.check_place(figure, "--figure")
     tasks = sweeps.tasks(grid.points(tables_, source), source)
     name = tasks[0].config.name
     out = out or Path("runs") / f"{name}-sweep"
@@ -54,6 +53,8 @@ def sweep(
     _print(name, results, out, console, json=json)
     if figure is not None and (complete := _complete(results)):
         figures.progress([c for label, run in complete for c in figures.courses(label, log.read(run.log))], figure)
+        if not json:
+            console.print(f"figure: {figure}", soft_wrap=True)
     return _exit_code(results, len(tasks), out, console)
 
 

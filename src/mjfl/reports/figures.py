@@ -5,12 +5,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mjfl.errors import ConfigError
 from mjfl.reports import formats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FORMATS = (".png", ".pdf", ".svg")
+
+
+def check_place(path: Path, option: str) -> None:
+    """Makes the folder; ConfigError, before any work, if no figure can be written there."""
+    if path.suffix not in FORMATS:
+        raise ConfigError(f"{option} {path}: must end in {', '.join(FORMATS)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{option} {path}: {path.parent} cannot be made: {error.strerror}") from None
 
 
 @dataclass(frozen=True)
@@ -89,6 +100,7 @@ def _panel(axes: "Axes", job: str, found: Sequence[Course], colours: Mapping[str
     aim = (found[0].target or {}).get(metric)
     if aim is not None:
         axes.axhline(aim, color="0.4", lw=0.8, ls="--")
-        axes.annotate("target", (1, aim), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8)
+        beside = axes.annotate("target", (1.01, aim), xycoords=("axes fraction", "data"), va="center", fontsize=8)
+        beside.set_annotation_clip(False)
     axes.set(title=job, xlabel=f"simulated time ({unit})", ylabel=metric)
     axes.spines[["top", "right"]].set_visible(False)

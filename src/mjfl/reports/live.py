@@ -50,7 +50,7 @@ class PlainRun:
 
     def _line(self) -> str:
         run = self.run
-        jobs = ", ".join(f"{job.name} {job.rounds} (loss {formats.number(job.loss)})" for job in run.jobs.values())
+        jobs = ", ".join(f"{job.name} {job.rounds} ({_learned(job)})" for job in run.jobs.values())
         return f"{formats.seconds(run.sim_seconds)} simulated; rounds: {jobs}"
 
 
@@ -136,6 +136,11 @@ def _print_remark(console: Console, event: Mapping[str, Any]) -> None:
     if event["kind"] == "scheduler_remark":
         text = f"{formats.seconds(event['sim_seconds'])}: {event['topic']}: {event['text']}"
         console.print(text, soft_wrap=True, markup=False)
+
+
+def _learned(job: JobSummary) -> str:
+    loss = f"loss {formats.number(job.loss)}"
+    return loss if job.accuracy is None else f"{loss}, accuracy {formats.number(job.accuracy)}"
 
 
 def rounds_left(job: JobSummary) -> int:

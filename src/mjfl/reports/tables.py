@@ -35,6 +35,15 @@ def run_tables(run: RunSummary) -> list[Table]:
     return [_learned(run, title), _scheduled(run)]
 
 
+def run_notes(run: RunSummary) -> list[str]:
+    """What the tables have no column for."""
+    return [
+        f"{job.name}: {job.rejected_updates} updates were not finite and left out; a lower learning rate may help"
+        for job in run.jobs.values()
+        if job.rejected_updates
+    ]
+
+
 def _learned(run: RunSummary, title: str) -> Table:
     columns = ["job", "ended", "rounds", "failed", "loss", "accuracy", "target", "time to target"]
     table = _table(title, columns, left=2)

@@ -2,6 +2,7 @@
 
 import inspect
 import sys
+from collections import Counter
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -35,24 +36,45 @@ def checked(name: str, build: Callable[[], object], input_shape: tuple[int, int,
         model = build()
         if not isinstance(model, nn.Module):
             raise ConfigError(f"{name!r} returns {type(model).__name__}, not a torch.nn.Module")
-        output = _answer(model, input_shape)
+        output = _answer(name, model, input_shape)
     except ConfigError:
         raise
     except Exception as error:  # whatever a user's code, or torch on a wrong shape, may raise
         raise ConfigError(f"{name!r} does not work on {shape} images: {type(error).__name__}: {error}") from error
+    _refuse_hidden_state(name, model)
     found = list(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
     if found != [2, classes]:
         raise ConfigError(f"{name!r} answers two {shape} images with {found}; expected [2, {classes}]")
     return model
 
 
-def _answer(model: nn.Module, input_shape: tuple[int, int, int]) -> object:
+def _answer(name: str, model: nn.Module, input_shape: tuple[int, int, int]) -> object:
     training = model.training
     model.eval()
+    layers = [part for part in model.modules() if type(part) is nn.Dropout]
+    calls: Counter[nn.Module] = Counter()
+    hooks = [layer.register_forward_hook(lambda part, *_: calls.update([part])) for layer in layers]
     with torch.no_grad():
         output = model(torch.zeros(2, *input_shape))
+    for hook in hooks:
+        hook.remove()
+    if any(times > 1 for times in calls.values()):
+        raise ConfigError(f"{name!r} uses one nn.Dropout layer in several places; give each place its own")
     model.train(training)
     return output
+
+
+def _refuse_hidden_state(name: str, model: nn.Module) -> None:
+    """What a round would carry from one device to the next."""
+    for part in model.modules():
+        if isinstance(part, nn.modules.batchnorm._BatchNorm) and part.momentum is None:
+            raise ConfigError(f"{name!r} has a {type(part).__name__} without momentum; give it one, such as 0.1")
+
+
+def source_of(name: str) -> Path | None:
+    """The file that the function's module comes from, if it is a file."""
+    file = getattr(sys.modules[_function(name).__module__], "__file__", None)
+    return Path(file) if file else None
 
 
 def _function(name: str) -> Callable[..., Any]:

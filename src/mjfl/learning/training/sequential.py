@@ -70,6 +70,7 @@ class JobOnDevice:
         model.vector.copy_(weights)
         self._optimizer.reset()
         self._generator.manual_seed(task.dropout_seed(device, round))
+        torch.default_generator.manual_seed(task.dropout_seed(device, round))  # for what a user's model may draw
         rate = torch.tensor(task.learning_rate(round), device=self.device)
         losses = torch.zeros((), device=self.device, dtype=weights.dtype)
         batches = torch.from_numpy(task.batches(device, round)).to(self.device)

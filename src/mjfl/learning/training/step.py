@@ -52,10 +52,8 @@ def train_step(
     with arithmetic(precision, images.device):
         logits = model.forward(images)
     loss = functional.cross_entropy(logits.to(model.vector.dtype), labels)
-    gradients = [
-        _laid_out_like(parameter, gradient)
-        for parameter, gradient in zip(model.parameters, torch.autograd.grad(loss, model.parameters), strict=True)
-    ]
+    found = torch.autograd.grad(loss, model.parameters, materialize_grads=True)  # zeros for what takes no part
+    gradients = [_laid_out_like(p, gradient) for p, gradient in zip(model.parameters, found, strict=True)]
     with torch.no_grad():
         optimizer.step(gradients, learning_rate)
         losses.add_(loss.detach())

@@ -66,12 +66,18 @@ class Task:
     def try_a_batch(self) -> None:
         """ConfigError if the model cannot train on batches of this size: normalisation layers need two values."""
         module = self.fresh_module()
+        trained = [parameter for parameter in module.parameters() if parameter.requires_grad]
+        if not trained:
+            raise ConfigError(f"{self.model!r} has no parameter that can be trained", path="model")
         try:
-            with torch.no_grad():
-                module(torch.zeros(self.batch_size, *self.data.shape))
+            answer = module(torch.zeros(self.batch_size, *self.data.shape))
         except Exception as error:  # whatever a user's model may raise
             problem = f"is {self.batch_size}, and {self.model!r} cannot train on such a batch: {error}"
             raise ConfigError(problem, path="batch_size") from None
+        try:
+            torch.autograd.grad(answer.sum(), trained, allow_unused=True)
+        except Exception as error:
+            raise ConfigError(f"{self.model!r} has no gradient: {error}", path="model") from None
 
 
 class DeviceImages:

@@ -327,7 +327,7 @@ def test_show_prints_tables_and_draws(shown: Path) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
     wrong = CliRunner().invoke(data_commands, ["show", str(shown), "--picture", "split.tiff9"])
     assert isinstance(wrong.exception, ConfigError)
-    assert "split.tiff9: cannot be drawn" in str(wrong.exception)
+    assert "--picture split.tiff9: must end in .png, .pdf, .svg" in str(wrong.exception)
 
 
 def test_show_as_json(shown: Path) -> None:

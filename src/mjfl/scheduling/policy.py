@@ -152,7 +152,7 @@ def load(path: Path) -> Policy:
         raise _unusable(path, "is not there") from None
     except (OSError, SafetensorError, ValueError) as error:
         raise _unusable(path, f"cannot be read: {error}") from None
-    if about.pop("format", None) != _FORMAT:
+    if not isinstance(about, dict) or about.pop("format", None) != _FORMAT:
         raise _unusable(path, "is no policy of RLDS")
     version = about.pop("features", None)
     if version != bands.VERSION:
@@ -164,7 +164,7 @@ def _network_of(weights: Mapping[str, Tensor], path: Path) -> Network:
     try:
         network = Network(weights["linear.weight"].shape[1] // 2, np.random.default_rng(0))
         network.load_state_dict(dict(weights))
-    except (KeyError, IndexError, RuntimeError):
+    except (KeyError, IndexError, RuntimeError, ValueError):
         raise _unusable(path, "does not hold the weights of this network") from None
     if not all(torch.isfinite(values).all() for values in weights.values()):
         raise _unusable(path, "holds weights that are not finite")

@@ -28,6 +28,7 @@ _CLIMBS = 2  # how often the best candidates are varied
 _STARTS = 5  # how many of them
 _SWAPPED = 3  # devices exchanged at most
 _MOST_FACTOR = 10_000.0  # between observed and expected times: more than that is a fault, not a speed
+_MOST_COST = 1e100  # the same of a total cost
 
 
 @dataclass
@@ -128,7 +129,7 @@ class Bods(Scheduler):
     def observe(self, outcome: Outcome) -> None:  # lines 5 to 7
         seen, plan = self._observed[outcome.plan.job], outcome.plan.devices
         if self.faithful:
-            if np.isfinite(outcome.total_cost):
+            if abs(outcome.total_cost) < _MOST_COST:
                 seen.add(plan, outcome.total_cost, self.window)
             return
         # Of lost devices no time is known: what was seen is the plan of the others.

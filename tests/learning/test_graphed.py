@@ -61,6 +61,7 @@ def both(made: Task, precision: Precision, layout: Layout) -> list[tuple[Tensor,
     pairs = []
     for left, right in zip(a, b, strict=True):
         assert left.samples == right.samples
+        assert left.loss == pytest.approx(right.loss, rel=1e-3 if precision == "float32" else 1e-6)
         one = torch.cat([t.flatten() for t in slow_job.model.named_vector(left.vector).values()])
         two = torch.cat([t.flatten() for t in fast_job.judge.named_vector(right.vector).values()])
         pairs.append((one, two))

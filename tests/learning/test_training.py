@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from factories import engine
 from safetensors.numpy import load_file
 from torch import Tensor, nn
 from torch.nn import functional
@@ -14,6 +15,7 @@ from mjfl import app
 from mjfl.assembly import assemble
 from mjfl.config import load
 from mjfl.domain.job import Job
+from mjfl.domain.situation import Outcome
 from mjfl.errors import ConfigError
 from mjfl.learning import models
 from mjfl.learning.data.arrays import Dataset
@@ -27,6 +29,8 @@ from mjfl.learning.training.sequential import Sequential
 from mjfl.learning.training.task import Task
 from mjfl.learning.training.trainer import LocalUpdate
 from mjfl.results import log
+from mjfl.results.checkpoints import decoded, encoded
+from mjfl.scheduling.methods.random import Random
 
 CPU = torch.device("cpu")
 torch.set_num_threads(1)
@@ -63,8 +67,8 @@ def own(monkeypatch: pytest.MonkeyPatch) -> str:
     return "own_models:build"
 
 
-def by_hand(made: Task, device: int, round: int, start: Tensor) -> dict[str, Tensor]:
-    """Plain torch: the module itself, torch's own optimizers."""
+def by_hand(made: Task, device: int, round: int, start: Tensor) -> tuple[dict[str, Tensor], float]:
+    """Plain torch: the module itself, torch's own optimizers; and the mean loss of its batches."""
     model = FlatModel(made.fresh_module(), CPU, torch.float32)
     model.vector.copy_(start)
     module = made.fresh_module()
@@ -77,11 +81,14 @@ def by_hand(made: Task, device: int, round: int, start: Tensor) -> dict[str, Ten
         optimizer = torch.optim.Adam(module.parameters(), rate, weight_decay=settings.weight_decay)
     images = torch.from_numpy(made.data.train_images).float()
     images = (images - made.data.mean[0]) / made.data.std[0]
+    losses = []
     for batch in torch.from_numpy(made.batches(device, round)):
         optimizer.zero_grad()
-        functional.cross_entropy(module(images[batch]), torch.from_numpy(made.data.train_labels)[batch]).backward()
+        loss = functional.cross_entropy(module(images[batch]), torch.from_numpy(made.data.train_labels)[batch])
+        loss.backward()
         optimizer.step()
-    return module.state_dict()
+        losses.append(float(loss.detach()))
+    return module.state_dict(), float(np.mean(losses))
 
 
 @pytest.mark.parametrize(
@@ -93,10 +100,11 @@ def test_a_local_update_is_what_torch_does(optimizer: Settings) -> None:
     start = trainer.initial(0)
     updates = trainer.train(0, 3, np.arange(5), start).updates(range(5))
     for device, update in enumerate(updates):
-        expected = by_hand(made, device, 3, start)
+        expected, loss = by_hand(made, device, 3, start)
         for name, tensor in trainer.layout(0).named_vector(update.vector).items():
             torch.testing.assert_close(tensor, expected[name], rtol=1e-4, atol=1e-6)
         assert update.samples == made.split.sizes[device]
+        assert update.loss == pytest.approx(loss, rel=1e-4)
 
 
 def test_batches_are_full_cover_the_epochs_and_stay_with_the_device() -> None:
@@ -189,6 +197,7 @@ def test_an_update_that_is_not_finite_is_left_out_and_named() -> None:
     merged = learner.merge(job, torch.zeros(2), [Promise(spoilt, slot) for slot in range(4)])
     assert list(merged.rejected) == [1, 3]
     assert merged.weights.tolist() == [2.0, 4.0]
+    assert list(merged.losses) == [0.5] * 4  # of those that were left out as well: whoever asks must judge them
     all_bad = learner.merge(job, torch.zeros(2), [Promise(spoilt, slot) for slot in (1, 3)])
     assert all_bad.weights.tolist() == [0.0, 0.0]
 
@@ -237,6 +246,43 @@ def test_a_run_learns_saves_its_models_and_resumes_bit_by_bit(tmp_path: Path) ->
     finished = [e for e in events(whole) if e["kind"] == "round_finished"]
     assert all(0 <= e["accuracy"] <= 1 for e in finished)
     assert len({e["loss"] for e in finished}) == len(finished)
+
+
+def test_schedulers_hear_every_device_s_own_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked anew of the trainer, with the weights that the round began with, each device has the same loss."""
+    heard: list[Outcome] = []
+    monkeypatch.setattr(Random, "observe", lambda self, outcome: heard.append(outcome))
+    made = engine(assemble(load.check(digits(fleet__dropout=0.3, defaults__min_answers=0.01))), score=False)
+    given: dict[tuple[int, int], Tensor] = {}
+    for _ in made.steps():
+        for state in made.current.jobs:
+            given.setdefault((state.job.index, state.round), state.weights.clone())
+    assert isinstance(made.learner, FedAvg)
+    assert sum(outcome.lost.sum() for outcome in heard) > 0
+    for outcome in heard:
+        plan = outcome.plan
+        start = given[plan.job, plan.round]
+        updates = made.learner.trainer.train(plan.job, plan.round, plan.devices, start).updates(
+            range(len(plan.devices))
+        )
+        expected = np.where(outcome.lost, np.nan, [update.loss for update in updates])
+        assert np.array_equal(outcome.losses, expected, equal_nan=True)
+        assert len(set(expected[~outcome.lost].tolist())) == (~outcome.lost).sum()
+
+
+@pytest.mark.parametrize("kind", ["oort", "power_of_choice", "tifl"])
+def test_schedulers_that_go_by_losses_resume_bit_by_bit(kind: str) -> None:
+    """In the middle of a round, with its losses still to come."""
+    tables = digits(scheduler__kind=kind, defaults__max_rounds=8)
+    whole = list(engine(assemble(load.check(tables)), score=False).steps())
+    cut = len(whole) // 2
+    first = engine(assemble(load.check(tables)), score=False)
+    steps = first.steps()
+    for _ in range(cut):
+        next(steps)
+    second = engine(assemble(load.check(tables)), score=False)
+    second.restore(decoded(encoded(first.state())))
+    assert list(second.steps()) == whole[cut:]
 
 
 def test_a_diverging_job_goes_on_and_is_recorded(tmp_path: Path) -> None:

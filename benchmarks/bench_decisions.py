@@ -17,7 +17,10 @@ from mjfl.testing.problems import problem_of, situation
 
 SIZES = ((100, 10), (10_000, 100), (1_000_000, 100))
 BY_LOSSES = {"oort", "power_of_choice"}
-SLOW = {"rlds", "auto", "dnn"}  # they learn first: see their own benchmarks
+SLOW = {"rlds", "auto"}  # they learn first: see their own benchmarks
+
+
+OPTIONS = {"dnn": {"initial": 0}}  # no plans by chance at first, which cost nothing
 
 
 def milliseconds(name: str, devices: int, size: int, repeats: int) -> float:
@@ -26,7 +29,7 @@ def milliseconds(name: str, devices: int, size: int, repeats: int) -> float:
     counts = 1 + rng.poisson(
         3 * np.exp(-np.argsort(first.costs.times.order) / devices * 4)
     )  # nobody unused: no early end
-    scheduler = catalog.make(name, {})
+    scheduler = catalog.make(name, OPTIONS.get(name, {}))
     scheduler.prepare(problem_of(first))
     if name in BY_LOSSES:
         scheduler.observe(heard_of(np.flatnonzero(rng.random(devices) < 0.5), rng))

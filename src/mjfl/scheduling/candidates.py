@@ -50,3 +50,16 @@ def drawn_by_weight(weights: Floats | Ints, number: int, rng: np.random.Generato
     keys = rng.standard_exponential(len(weights)) / np.maximum(shares, _NO_SHARE)
     drawn = smallest(keys, number)
     return drawn[np.argsort(keys[drawn])]
+
+
+def swapped(plans: Ints, among: Ints, number: int, most: int, rng: np.random.Generator) -> Ints:
+    """Up to `number` plans, in order, in which one to `most` devices have given way to others of `among`."""
+    size = plans.shape[1]
+    most = min(most, size)
+    made = plans[np.arange(number) % len(plans)]
+    leaving = random_plans(np.arange(size), most, number, rng)
+    arriving = among[rng.integers(len(among), size=(number, most))]
+    staying = np.arange(most) >= rng.integers(1, most + 1, size=(number, 1))
+    np.put_along_axis(made, leaving, np.where(staying, np.take_along_axis(made, leaving, 1), arriving), 1)
+    made.sort(axis=1)
+    return made[(made[:, 1:] != made[:, :-1]).all(axis=1)]

@@ -19,7 +19,7 @@ from mjfl.domain.situation import Outcome, Situation
 from mjfl.domain.times import DeviceTimes
 from mjfl.errors import ConfigError
 from mjfl.scheduling.base import Scheduler
-from mjfl.scheduling.candidates import random_plans, smallest
+from mjfl.scheduling.candidates import random_plans, smallest, swapped
 from mjfl.scheduling.skyband import frontier
 from mjfl.scheduling.surrogate import GaussianProcess, Hyper, expected_improvement, one_thread
 
@@ -162,7 +162,7 @@ class Bods(Scheduler):
         plans = np.stack([sweep.plan(j) for j in smallest(expected, self.candidates).tolist()])
         mean, _ = belief.costs(plans)
         for _ in range(_CLIMBS):
-            more = _swapped(plans[smallest(mean, _STARTS)], sweep.entered, self.candidates, now.rng)
+            more = swapped(plans[smallest(mean, _STARTS)], sweep.entered, self.candidates, _SWAPPED, now.rng)
             plans, mean = np.concatenate([plans, more]), np.concatenate([mean, belief.costs(more)[0]])
         return plans[np.argsort(mean, kind="stable")[: self.shortlist]]
 
@@ -178,16 +178,3 @@ def _best_feasible(now: Situation, seen: Observations, belief: Corrected) -> flo
     """C+: the least mean cost, today, of an observed plan that could be used again; infinite if there is none."""
     feasible = [plan for plan in seen.plans if len(plan) == now.size and now.free[plan].all()]
     return float(belief.costs(np.stack(feasible))[0].min()) if feasible else np.inf
-
-
-def _swapped(plans: Ints, band: Ints, number: int, rng: np.random.Generator) -> Ints:
-    """Up to `number` plans in which one to three devices have given way to others of the skyband."""
-    size = plans.shape[1]
-    most = min(_SWAPPED, size)
-    made = plans[np.arange(number) % len(plans)]
-    leaving = random_plans(np.arange(size), most, number, rng)
-    arriving = band[rng.integers(len(band), size=(number, most))]
-    staying = np.arange(most) >= rng.integers(1, most + 1, size=(number, 1))
-    np.put_along_axis(made, leaving, np.where(staying, np.take_along_axis(made, leaving, 1), arriving), 1)
-    made.sort(axis=1)
-    return made[(made[:, 1:] != made[:, :-1]).all(axis=1)]

@@ -5,8 +5,9 @@
 1. How often each device serves decides most of a run's time; a plan adds only what its devices wait for each other. So
    waiting, the longest time less the mean, weighs more than work (`waiting`), and a device counts with the time that
    the slowest of a whole plan of its like would take: slow devices come in rounds of their own.
-2. Unfairness counts when the run ends, and learning is wanted early: fairness weighs less at first, more at the end
-   (`first`, `last`, in units of the given weight), up to the maximum rounds of the job.
+2. Unfairness counts when the run ends, and learning is wanted early: fairness weighs less at first (`first` over the
+   plan's size, for what few devices show is noise, which even counts lessen), and more in the last of the job's maximum
+   rounds (`last`), in units of the given weight.
 3. Where devices' losses depend on their speed, speed decides what the model learns. Their losses in recent rounds, by
    speed, show what is missing; its holders may cost more time (`curiosity`), the faster of them first. Where no losses
    are known, nothing is done.
@@ -30,17 +31,19 @@ _SPEEDS = 10  # classes of like speed
 _APART = np.arange(_SPEEDS)[:, None] - np.arange(_SPEEDS)
 _LIKENESS = 1 / (1 + _APART**4)  # [speeds, speeds] far ones count only where near ones are unheard of
 _FADING = 0.7 ** np.arange(12)  # weight of a job's latest rounds, newest first
+_DOUBT = 2.0  # a speed's losses count as so many more of the mean loss
+_LEAST_FIRST = 0.25  # of `first` over the plan's size
 
 
 @dataclass
 class Lookahead(Scheduler):
     waiting: float = 1.5
-    first: float = 0.4
+    first: float = 4.0
     last: float = 1.3
     curiosity: float = 2.0
 
     def __post_init__(self) -> None:
-        for name, least in (("waiting", 1.0), ("first", 1e-6), ("last", 1e-6), ("curiosity", 0.0)):
+        for name, least in (("waiting", 1.0), ("first", 0.0), ("last", 1e-6), ("curiosity", 0.0)):
             if not least <= getattr(self, name) <= 1e6:
                 problem = f"is {getattr(self, name)}; a number from {least:g} to 1e6 is needed"
                 raise ConfigError(problem, path=f"scheduler.{name}")
@@ -69,7 +72,8 @@ class Lookahead(Scheduler):
     def _fairness(self, now: Situation) -> float:
         """In units of the given weight."""
         done = min(now.round / now.job.max_rounds, 1.0) ** 0.5
-        return self.first ** (1 - done) * self.last**done
+        first = min(max(self.first / now.size, _LEAST_FIRST), self.last)
+        return first ** (1 - done) * self.last**done
 
     def _missing(self, job: int, law: "Law") -> Floats:
         """[speeds] by which share recent losses there are above the mean; the unheard of are like their neighbours."""
@@ -77,8 +81,11 @@ class Lookahead(Scheduler):
         for weight, (devices, of_devices) in zip(_FADING, self._recent[job], strict=False):
             heard += weight * np.bincount(law.speed[devices], minlength=_SPEEDS)
             losses += weight * np.bincount(law.speed[devices], of_devices, _SPEEDS)
-        mean = _LIKENESS @ losses / np.maximum(_LIKENESS @ heard, 1e-300)
-        return mean / mean.mean() - 1 if mean.mean() > 0 else np.zeros(_SPEEDS)
+        if losses.sum() <= 0:
+            return np.zeros(_SPEEDS)
+        doubt = _DOUBT * losses.sum() / heard.sum()
+        mean = (_LIKENESS @ losses + doubt) / (_LIKENESS @ heard + _DOUBT)
+        return mean / mean.mean() - 1
 
     def _law(self, now: Situation) -> "Law":
         """Made anew when other times are believed."""

@@ -43,7 +43,7 @@ def test_without_delays_ramp_and_waiting_it_is_exact() -> None:
 
 
 def test_slow_devices_come_in_rounds_of_their_own() -> None:
-    """Three slow ones are due. Whoever waits for them anyway takes the other slow ones along, a little before their turn."""
+    """Three slow ones are due: whoever waits for them takes the others along, a little before their turn."""
     now = situation(plan_costs([1.0] * 10 + [20.0] * 5, [9] * 10 + [0, 0, 0, 10, 10], beta=15.0), 5, round=100)
     slow = [int((ready(now, waiting=waiting, last=1).select(now) >= 10).sum()) for waiting in (1.0, 3.0)]
     assert slow == [3, 5]

@@ -21,7 +21,10 @@ from mjfl.engine.loop import Engine
 from mjfl.results.metrics import RunSummary
 from mjfl.results.statistics import estimate
 
-EXACT = [{"kind": "exact"}, *({"kind": "exact", "horizon": horizon} for horizon in (0.7, 1.4, 2.0))]
+EXACT: list[Mapping[str, Any]] = [
+    {"kind": "exact"},
+    *({"kind": "exact", "horizon": horizon} for horizon in (0.7, 1.4, 2.0)),
+]
 FIRST_SEED = 101  # the options were chosen on smaller ones
 SETTINGS: Mapping[str, tuple[str, ...]] = {
     "K=100 n=10": (),

@@ -64,6 +64,23 @@ def test_sweep_compares_and_skips(config: Path) -> None:
     assert again.stdout.splitlines()[-10:] == done.stdout.splitlines()[-10:]
 
 
+def test_run_compares_where_no_scheduler_is_named(config: Path) -> None:
+    text = config.read_text()
+    start = text.index("[scheduler]")
+    config.write_text(text[:start] + text[text.index("[", start + 1) :])
+    planned = mjfl("run", "x.toml", "--dry-run", cwd=config.parent)
+    assert "exact, seed 3" in planned.stdout
+    assert "12 runs; nothing was run" in planned.stdout
+    assert not (config.parent / "runs").exists()
+    done = mjfl("run", "x.toml", "-j", "2", cwd=config.parent)
+    assert done.returncode == 0, done.stderr
+    assert "all at target" in done.stdout
+    assert mjfl("sweep", "x.toml", cwd=config.parent).stdout.startswith("12 of 12 runs were there already")
+    wrong = mjfl("run", "x.toml", "--set", "seed=7", cwd=config.parent)
+    assert wrong.returncode == 2
+    assert "is swept" in wrong.stderr
+
+
 def test_dry_run_writes_nothing(config: Path) -> None:
     done = mjfl("run", "x.toml", "--dry-run", "--set", "seed=7", cwd=config.parent)
     assert done.returncode == 0

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Never
 
 import typer
 
@@ -86,11 +86,17 @@ def run(
     out: Out = None,
     resume: Annotated[Path | None, typer.Option("--resume", help="Go on with this run's folder.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check and explain the config; write nothing.")] = False,
+    processes: Annotated[int, typer.Option("-j", min=1, max=1024, help="Runs at a time, of a comparison.")] = 1,
     json: Json = False,
     plain: Plain = False,
 ) -> None:
-    """Run one config. Exit codes: 0 done, 1 failed, 2 usage or config, 3 budget spent, 130 interrupted."""
+    """Run one config, or a comparison: one that sweeps the scheduler and names none itself.
+
+    Exit codes: 0 done, 1 failed, 2 usage or config, 3 budget spent, 130 interrupted.
+    """
     from mjfl import app
+    from mjfl.config import load
+    from mjfl.studies.grid import is_comparison
 
     if resume is not None:
         if config is not None or settings or out is not None or dry_run:
@@ -100,7 +106,10 @@ def run(
         folder = RunFolder(resume)
         checked = app.stored_config(folder)
     else:
-        checked = _checked(config, settings)
+        tables, source = _tables(config, settings)
+        if is_comparison(tables):
+            _compare(tables, source, settings, out, processes, json=json, plain=plain, dry_run=dry_run)
+        checked = load.check(tables, source)
         if dry_run:
             _explain(checked, json=json)
             return
@@ -122,11 +131,8 @@ def sweep(
     plain: Plain = False,
 ) -> None:
     """Run every combination of a config's sweep table, and compare. Started again, it goes on where it was."""
-    from mjfl.cli.sweep import sweep as command
-
     tables, source = _tables(config, settings)
-    _refuse_swept(tables, settings or [])
-    raise typer.Exit(command(tables, source, out, processes, _console(plain), json=json, figure=figure))
+    _compare(tables, source, settings, out, processes, json=json, plain=plain, figure=figure)
 
 
 @commands.command("train-policy")
@@ -187,6 +193,27 @@ def _tables(path: Path | None, settings: list[str] | None) -> tuple[dict[str, An
     if path is None:
         raise ConfigError("a config is needed: mjfl run CONFIG, or mjfl run --resume RUN; mjfl train-policy has --any")
     return load.with_settings(load.read(path), settings or []), str(path)
+
+
+def _compare(
+    tables: dict[str, Any],
+    source: str,
+    settings: list[str] | None,
+    out: Path | None,
+    processes: int,
+    *,
+    json: bool,
+    plain: bool,
+    figure: Path | None = None,
+    dry_run: bool = False,
+) -> Never:
+    from mjfl.cli.sweep import explain, sweep
+
+    _refuse_swept(tables, settings or [])
+    if dry_run:
+        explain(tables, source, _console(plain), json=json)
+        raise typer.Exit
+    raise typer.Exit(sweep(tables, source, out, processes, _console(plain), json=json, figure=figure))
 
 
 def _refuse_swept(tables: dict[str, Any], settings: list[str]) -> None:

@@ -110,6 +110,18 @@ def _label(task: sweeps.Task) -> str:
     return f"{task.point.label}, seed {task.config.seed}"
 
 
+def explain(tables_: dict[str, Any], source: str, console: "Console", *, json: bool) -> None:
+    """What would be run; nothing is."""
+    tasks = sweeps.tasks(grid.points(tables_, source), source)
+    labels = [f"{task.point.label}, seed {task.config.seed}" for task in tasks]
+    if json:
+        print(orjson.dumps(labels, option=orjson.OPT_INDENT_2).decode())
+        return
+    for label in labels:
+        console.print(label, soft_wrap=True)
+    console.print(f"{len(tasks)} runs; nothing was run")
+
+
 def _print(name: str, results: list[sweeps.Result], out: Path, console: "Console", *, json: bool) -> None:
     groups: dict[str, list[metrics.RunSummary]] = {}
     for label, run in _complete(results):

@@ -109,7 +109,9 @@ def comparison_tables(title: str, groups: Sequence[Group]) -> list[Table]:
 
 
 def _scheduling_compared(title: str, groups: Sequence[Group]) -> Table:
-    table = _table(title, ["", "seeds", "rounds", "score", "T/Tref", "ΣT", "unfairness", "coverage", "ms/decision"])
+    aims = any(job.target for group in groups for run in group.runs for job in run.jobs.values())
+    columns = ["", "seeds", "rounds", "score", "T/Tref", "ΣT", "time", "unfairness", "coverage", "ms/decision"]
+    table = _table(title, [*columns[:7], *(["all at target"] if aims else []), *columns[7:]])
     for group in groups:
         runs = group.runs
         scores = [run.score for run in runs if run.score is not None]
@@ -121,6 +123,8 @@ def _scheduling_compared(title: str, groups: Sequence[Group]) -> Table:
             formats.estimate(statistics.estimate(scores)) if scores else "–",
             formats.estimate(statistics.estimate(relative)) if relative else "–",
             formats.seconds(statistics.estimate([run.round_seconds for run in runs]).mean),
+            formats.seconds(statistics.estimate([run.sim_seconds for run in runs]).mean),
+            *([formats.reached(statistics.reached([run.seconds_to_targets for run in runs]))] if aims else []),
             formats.estimate(statistics.estimate([run.unfairness for run in runs])),
             formats.percent(statistics.estimate([run.coverage for run in runs]).mean),
             formats.number(statistics.estimate([run.mean_decision_ms for run in runs]).mean),

@@ -108,6 +108,13 @@ class RunSummary:
         parts = [j.round_seconds / j.reference_seconds for j in self.jobs.values() if j.reference_seconds > 0]
         return sum(parts) / self.rounds if self.rounds else None
 
+    @property
+    def seconds_to_targets(self) -> float | None:
+        """When the last job reached its target; None while one has not."""
+        times = [job.seconds_to_target for job in self.jobs.values() if job.target]
+        reached = [time for time in times if time is not None]
+        return max(reached) if reached and len(reached) == len(times) else None
+
     def busy_share(self, job: JobSummary | None = None) -> float:
         """Device-seconds at work over device-seconds that passed; of one job or in total."""
         busy = job.busy_seconds if job is not None else sum(j.busy_seconds for j in self.jobs.values())
@@ -189,7 +196,7 @@ class RunSummary:
             jobs.append({**plain, **derived})
         names = ("devices", "scheduler", "seed", "ended", "sim_seconds", "wall_seconds", "rounds", "round_seconds")
         derived_names = ("score", "coverage", "unfairness", "mean_decision_ms", "relative_round_seconds")
-        values = {name: getattr(self, name) for name in (*names, *derived_names)}
+        values = {name: getattr(self, name) for name in (*names, *derived_names, "seconds_to_targets")}
         return {**values, "busy_share": self.busy_share(), "remarks": self.remarks, "jobs": jobs}
 
 

@@ -36,6 +36,12 @@ def points(tables: dict[str, Any], source: str) -> list[Point]:
     ]
 
 
+def is_comparison(tables: dict[str, Any]) -> bool:
+    """Whether a config can only be swept: it says which schedulers to compare, and names none to run."""
+    swept = tables.get("sweep")
+    return "scheduler" not in tables and isinstance(swept, dict) and any(key.startswith("scheduler") for key in swept)
+
+
 def axes(sweep: dict[str, Any], source: str, prefix: str = "") -> dict[str, list[Any]]:
     """`"scheduler.kind" = [...]` and `scheduler.kind = [...]` mean the same."""
     found: dict[str, list[Any]] = {}

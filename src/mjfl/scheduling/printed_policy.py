@@ -26,6 +26,7 @@ _PLANS = 16  # N
 _EPSILON = 0.1
 _GAMMA = 0.1
 _LEARNING_RATE = 0.001  # eta
+_MOST_COST = 1e30  # more is a fault, as NaN is
 _MOST_ROUNDS = 1000  # of a job's R_m that are used for pre-training
 
 Features = np.ndarray[Any, np.dtype[np.float32]]
@@ -123,7 +124,8 @@ class Printed:
     def learn(self, outcome: Outcome) -> str:
         job = outcome.plan.job
         features, free = self._waiting.pop(job, (None, None))
-        if self._learner is not None and features is not None and free is not None and np.isfinite(outcome.total_cost):
+        usable = abs(outcome.total_cost) < _MOST_COST
+        if self._learner is not None and features is not None and free is not None and usable:
             with one_thread():  # lines 5 to 7
                 reward = np.array([-outcome.total_cost])
                 self._learner.update(job, features, free, outcome.plan.devices[None], reward)

@@ -8,7 +8,7 @@ from mjfl.scheduling import catalog
 from mjfl.scheduling.base import Scheduler
 from mjfl.testing import checks
 
-CHEAP = {"genetic": {"population": 6, "generations": 3}, "annealing": {"steps": 20}}
+CHEAP = {"genetic": {"population": 6, "generations": 3}, "annealing": {"steps": 20}, "auto": {"rounds": 3}}
 
 
 @pytest.mark.parametrize("check", checks(), ids=lambda check: check.__name__)

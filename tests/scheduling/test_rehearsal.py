@@ -51,7 +51,7 @@ def test_the_ends_of_the_scale() -> None:
 
 @pytest.mark.parametrize(("kind", "before"), [("tiers", 0), ("bods", 30)])
 def test_a_rehearsal_foretells_the_score(kind: str, before: int) -> None:
-    small = {"fleet__devices": 40, "defaults__devices_per_round": 4, "defaults__max_rounds": 60}
+    small: dict[str, Any] = {"fleet__devices": 40, "defaults__devices_per_round": 4, "defaults__max_rounds": 60}
     foretold = np.mean(rehearsed(miniature(parts(seed=5, **small).problem).problem, kind, 60 - before, before))
     assert foretold == pytest.approx(run(scheduler={"kind": kind}, seed=5, **small).score, abs=0.08)
 

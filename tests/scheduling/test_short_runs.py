@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from factories import parts
 
+from mjfl.domain.arrays import Floats, Ints
 from mjfl.domain.job import Job
-from mjfl.learning.partition import class_split
+from mjfl.learning.partition import Kind, class_split
 from mjfl.learning.quadratic import Quadratic
 from mjfl.scheduling.assumed_data import Assumed, Attention, seconds_to, slower_half, target
 from mjfl.scheduling.miniature import miniature
@@ -28,14 +29,14 @@ def test_the_closed_form_is_the_mean_over_drawn_data(assumed: Assumed) -> None:
 
 
 def _losses(
-    plans: list["np.ndarray[tuple[int, ...], np.dtype[np.int64]]"],
-    expected: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]",
-    samples: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]",
+    plans: list[Ints],
+    expected: Floats,
+    samples: Ints,
     assumed: Assumed,
     stream: int,
 ) -> list[float]:
     """Of a quadratic learner with these plans, not smoothed."""
-    kind = "classes" if assumed == "independent" else "correlated"
+    kind: Kind = "classes" if assumed == "independent" else "correlated"
     split = class_split(kind, 10, 2, np.argsort(expected), stream)
     learner = Quadratic({"job": split}, {"job": samples}, 10, smoothing=1)
     job = Job(0, "job", samples, 4, 12)

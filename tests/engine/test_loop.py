@@ -207,7 +207,7 @@ class Wrong(Scheduler):
 def test_a_wrong_plan_stops_the_run_and_is_named(devices: tuple[Any, ...]) -> None:
     made = parts()
     made.scheduler = Wrong(devices)
-    with pytest.raises(RunFailed, match=r"job 'long', round 1: Wrong chose .*expected 1 to 10 different devices"):
+    with pytest.raises(RunFailed, match=r"job 'long', round 1: wrong chose .*expected 1 to 10 different devices"):
         list(engine(made).run())
 
 

@@ -57,3 +57,25 @@ def test_a_spoilt_event_is_named() -> None:
     events[1] = {"kind": "round_started", "seq": 1}
     with pytest.raises(RunFolderError, match=r"event 1 \(round_started\)"):
         summary(events)
+
+
+def test_rounds_of_the_warm_up_count_apart() -> None:
+    events = logged(knowledge="estimated", defaults__max_rounds=60)
+    (end,) = [i for i, e in enumerate(events) if e["kind"] == "scheduler_remark" and e["facts"].get("over")]
+    later = {(e["job"], e["round"]) for e in events[end:] if e["kind"] == "round_started"}
+    rounds = [e for e in events if e["kind"] == "round_finished" and (e["job"], e["round"]) in later]
+    over = sum(e["planned_cost"] - e["exact_cost"] for e in rounds)
+    random = sum(e["random_cost"] - e["exact_cost"] for e in rounds)
+    run = summary(events)
+    assert run.warmed_up
+    assert run.score_after_warm_up == pytest.approx(1 - over / random)
+    assert sum(job.warm_up_rounds for job in run.jobs.values()) == 180 - len(later)
+    known = summary(logged(defaults__max_rounds=60))
+    assert not known.warmed_up
+    assert known.score_after_warm_up == known.score
+
+
+def test_a_run_that_is_all_warm_up_has_no_score_after_it() -> None:
+    run = summary(logged(knowledge="estimated", defaults__max_rounds=200, engine__budget={"rounds": 8}))
+    assert run.score is not None
+    assert run.score_after_warm_up is None

@@ -50,6 +50,19 @@ class Situation:
         """[K] how long each device is expected to take."""
         return self.costs.times.expected
 
+    def allows(self, chosen: Ints) -> bool:
+        """Whether this is a plan: at least one and at most `size` different devices that are free."""
+        devices = np.asarray(chosen)
+        if devices.ndim != 1 or devices.dtype.kind not in "iu" or not 1 <= len(devices) <= self.size:
+            return False
+        devices = np.sort(devices)
+        return bool(
+            devices[0] >= 0
+            and devices[-1] < len(self.free)
+            and self.free[devices].all()
+            and (devices[1:] != devices[:-1]).all()
+        )
+
     @cached_property
     def rng(self) -> np.random.Generator:
         """The decision's own randomness: a function of seed, job and round, so nothing of it needs saving."""

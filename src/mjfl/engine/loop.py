@@ -141,22 +141,13 @@ class Engine:
         return self.current.free if reachable is None else self.current.free & reachable
 
     def _checked(self, chosen: Ints, now: Situation) -> Ints:
-        devices = np.sort(np.asarray(chosen))
-        if not (
-            devices.ndim == 1
-            and 1 <= len(devices) <= now.size
-            and devices.dtype.kind in "iu"
-            and devices[0] >= 0
-            and devices[-1] < len(now.free)
-            and bool(now.free[devices].all())
-            and bool((devices[1:] != devices[:-1]).all())
-        ):
-            name = type(self.scheduler).__name__
+        if not now.allows(chosen):
             raise RunFailed(
-                f"job {now.job.name!r}, round {now.round}: {name} chose {devices.tolist()!r}; expected 1 to {now.size} "
-                f"different devices of the {len(now.available)} that are free"
+                f"job {now.job.name!r}, round {now.round}: {self.scheduler.name} chose "
+                f"{np.asarray(chosen).tolist()!r}; expected 1 to {now.size} different devices of the "
+                f"{len(now.available)} that are free"
             )
-        return devices.astype(np.int64, copy=False)
+        return np.sort(np.asarray(chosen)).astype(np.int64, copy=False)
 
     def _next_answer(self, waiting: list[JobState]) -> list[Event]:
         budget = self.problem.rules.max_sim_seconds

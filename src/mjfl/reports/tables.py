@@ -62,19 +62,21 @@ def _learned(run: RunSummary, title: str) -> Table:
 
 
 def _scheduled(run: RunSummary) -> Table:
-    table = _table("", ["job", "ΣT", "unfairness", "coverage", "score", "busy", "ms/decision"])
+    later = ["after warm-up"] if run.warmed_up else []
+    table = _table("", ["job", "ΣT", "unfairness", "coverage", "score", *later, "busy", "ms/decision"])
     for job in run.jobs.values():
-        table.add_row(job.name, *_scheduling_cells(job, run.busy_share(job)))
-    table.add_row("all", *_scheduling_cells(run, run.busy_share()))
+        table.add_row(job.name, *_scheduling_cells(job, run.busy_share(job), run.warmed_up))
+    table.add_row("all", *_scheduling_cells(run, run.busy_share(), run.warmed_up))
     return table
 
 
-def _scheduling_cells(found: JobSummary | RunSummary, busy: float) -> list[str]:
+def _scheduling_cells(found: JobSummary | RunSummary, busy: float, warmed_up: bool) -> list[str]:
     return [
         formats.seconds(found.round_seconds),
         formats.number(found.unfairness),
         formats.percent(found.coverage),
         formats.number(found.score),
+        *([formats.number(found.score_after_warm_up)] if warmed_up else []),
         formats.percent(busy),
         formats.number(found.mean_decision_ms),
     ]
@@ -110,18 +112,19 @@ def comparison_tables(title: str, groups: Sequence[Group]) -> list[Table]:
 
 def _scheduling_compared(title: str, groups: Sequence[Group]) -> Table:
     aims = any(job.target for group in groups for run in group.runs for job in run.jobs.values())
-    columns = ["", "seeds", "rounds", "score", "T/Tref", "ΣT", "time", "unfairness", "coverage", "ms/decision"]
-    table = _table(title, [*columns[:7], *(["all at target"] if aims else []), *columns[7:]])
+    warmed_up = any(run.warmed_up for group in groups for run in group.runs)
+    columns = ["", "seeds", "rounds", "score", *(["after warm-up"] if warmed_up else []), "T/Tref", "ΣT", "time"]
+    columns += [*(["all at target"] if aims else []), "unfairness", "coverage", "ms/decision"]
+    table = _table(title, columns)
     for group in groups:
         runs = group.runs
-        scores = [run.score for run in runs if run.score is not None]
-        relative = [run.relative_round_seconds for run in runs if run.relative_round_seconds is not None]
         table.add_row(
             group.label,
             str(len(runs)),
             formats.number(statistics.estimate([run.rounds for run in runs]).mean),
-            formats.estimate(statistics.estimate(scores)) if scores else "–",
-            formats.estimate(statistics.estimate(relative)) if relative else "–",
+            _estimated([run.score for run in runs]),
+            *([_estimated([run.score_after_warm_up for run in runs])] if warmed_up else []),
+            _estimated([run.relative_round_seconds for run in runs]),
             formats.seconds(statistics.estimate([run.round_seconds for run in runs]).mean),
             formats.seconds(statistics.estimate([run.sim_seconds for run in runs]).mean),
             *([formats.reached(statistics.reached([run.seconds_to_targets for run in runs]))] if aims else []),
@@ -130,6 +133,11 @@ def _scheduling_compared(title: str, groups: Sequence[Group]) -> Table:
             formats.number(statistics.estimate([run.mean_decision_ms for run in runs]).mean),
         )
     return table
+
+
+def _estimated(values: Sequence[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    return formats.estimate(statistics.estimate(known)) if known else "–"
 
 
 def _reached(name: str, runs: Sequence[RunSummary]) -> str:

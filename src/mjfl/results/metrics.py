@@ -11,6 +11,25 @@ from mjfl.errors import RunFolderError
 
 
 @dataclass
+class Compared:
+    """Decisions beside the exact optimum and random plans."""
+
+    over_exact: float = 0.0  # sum of planned - exact
+    random_over_exact: float = 0.0
+    rounds: int = 0
+
+    def add(self, over_exact: float, random_over_exact: float) -> None:
+        self.over_exact += over_exact
+        self.random_over_exact += random_over_exact
+        self.rounds += 1
+
+    @property
+    def score(self) -> float | None:
+        """1 is exact, 0 is random: 1 - sum(cost - exact) / sum(random - exact)."""
+        return _score(self.over_exact, self.random_over_exact) if self.rounds else None
+
+
+@dataclass
 class JobSummary:
     """One job so far."""
 
@@ -36,9 +55,10 @@ class JobSummary:
     decision_ms: float = 0.0  # of all decisions
     last_decision_ms: float = 0.0
     last_score: float | None = None
-    over_exact: float = 0.0  # sum of planned - exact
-    random_over_exact: float = 0.0
-    scored_rounds: int = 0
+    warm_up_rounds: int = 0  # in which a scheduler that does not know the devices had them all work
+    warming_up: bool = False
+    scored: Compared = field(default_factory=Compared)
+    scored_later: Compared = field(default_factory=Compared)  # after the warm-up
     ended: str = ""
     ended_at: float | None = None
     rounds_to_target: int | None = None
@@ -51,7 +71,11 @@ class JobSummary:
 
     @property
     def score(self) -> float | None:
-        return _score(self.over_exact, self.random_over_exact) if self.scored_rounds else None
+        return self.scored.score
+
+    @property
+    def score_after_warm_up(self) -> float | None:
+        return self.scored_later.score
 
     @property
     def mean_decision_ms(self) -> float:
@@ -83,12 +107,17 @@ class RunSummary:
 
     @property
     def score(self) -> float | None:
-        """1 is exact, 0 is random: 1 - sum(cost - exact) / sum(random - exact)."""
-        if not any(job.scored_rounds for job in self.jobs.values()):
-            return None
-        return _score(
-            sum(job.over_exact for job in self.jobs.values()), sum(job.random_over_exact for job in self.jobs.values())
-        )
+        return _together([job.scored for job in self.jobs.values()]).score
+
+    @property
+    def score_after_warm_up(self) -> float | None:
+        """Of the rounds that the scheduler decided; the same as `score` where it knew the devices."""
+        return _together([job.scored_later for job in self.jobs.values()]).score
+
+    @property
+    def warmed_up(self) -> bool:
+        """Whether there was a warm-up."""
+        return any(job.warm_up_rounds for job in self.jobs.values())
 
     @property
     def coverage(self) -> float:
@@ -145,6 +174,8 @@ class RunSummary:
 
     def _round_started(self, event: Mapping[str, Any]) -> None:
         job = self.jobs[event["job"]]
+        if job.warming_up:
+            job.warm_up_rounds = event["round"]
         job.decision_ms += event["decision_ms"]
         job.last_decision_ms = event["decision_ms"]
         job.waited_seconds += event.get("waited_seconds", 0.0)
@@ -169,13 +200,17 @@ class RunSummary:
         job.round_seconds += event["seconds"]
         exact, random = event.get("exact_cost"), event.get("random_cost")
         if exact is not None and random is not None:
-            job.over_exact += event["planned_cost"] - exact
-            job.random_over_exact += random - exact
-            job.scored_rounds += 1
-            job.last_score = _score(event["planned_cost"] - exact, random - exact)
+            differences = event["planned_cost"] - exact, random - exact
+            job.scored.add(*differences)
+            if event["round"] > job.warm_up_rounds:
+                job.scored_later.add(*differences)
+            job.last_score = _score(*differences)
 
     def _scheduler_remark(self, event: Mapping[str, Any]) -> None:
         self.remarks.append(event["text"])
+        if event["topic"] == "warm-up":
+            for name in self.jobs.keys() & event["facts"].get("jobs", ()):
+                self.jobs[name].warming_up = not event["facts"].get("over", True)
 
     def _job_finished(self, event: Mapping[str, Any]) -> None:
         job = self.jobs[event["job"]]
@@ -189,14 +224,22 @@ class RunSummary:
         """The summary as plain values."""
         jobs = []
         for job in self.jobs.values():
-            plain = {
-                k: v for k, v in vars(job).items() if k not in ("seen", "losses", "over_exact", "random_over_exact")
-            }
-            derived = {"coverage": job.coverage, "score": job.score, "busy_share": self.busy_share(job)}
+            hidden = ("seen", "losses", "scored", "scored_later", "warming_up")
+            plain = {name: value for name, value in vars(job).items() if name not in hidden}
+            derived = {name: getattr(job, name) for name in ("coverage", "score", "score_after_warm_up")}
+            derived |= {"scored_rounds": job.scored.rounds, "busy_share": self.busy_share(job)}
             jobs.append({**plain, **derived})
         names = ("devices", "scheduler", "seed", "ended", "sim_seconds", "wall_seconds", "rounds", "round_seconds")
-        derived_names = ("score", "coverage", "unfairness", "mean_decision_ms", "relative_round_seconds")
-        values = {name: getattr(self, name) for name in (*names, *derived_names, "seconds_to_targets")}
+        derived_names = (
+            "score",
+            "score_after_warm_up",
+            "coverage",
+            "unfairness",
+            "mean_decision_ms",
+            "relative_round_seconds",
+            "seconds_to_targets",
+        )
+        values = {name: getattr(self, name) for name in (*names, *derived_names)}
         return {**values, "busy_share": self.busy_share(), "remarks": self.remarks, "jobs": jobs}
 
 
@@ -210,6 +253,12 @@ def summary(events: Iterable[Mapping[str, Any]]) -> RunSummary:
             number = event.get("seq", "?")
             raise RunFolderError(f"event {number} ({event['kind']}) lacks or spoils {error}") from None
     return run
+
+
+def _together(parts: Iterable[Compared]) -> Compared:
+    parts = list(parts)
+    over, random = sum(part.over_exact for part in parts), sum(part.random_over_exact for part in parts)
+    return Compared(over, random, sum(part.rounds for part in parts))
 
 
 def _score(over_exact: float, random_over_exact: float) -> float:

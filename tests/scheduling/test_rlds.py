@@ -18,6 +18,7 @@ from mjfl.scheduling.methods.rlds import Rlds
 from mjfl.scheduling.online_policy import _GUARD_EVERY, Online
 from mjfl.scheduling.policy import Network, Policy, load
 from mjfl.scheduling.recipe import Recipe
+from mjfl.scheduling.training import Training
 from mjfl.testing import contract
 from mjfl.testing.problems import engine
 
@@ -33,6 +34,15 @@ def test_reaches_its_bar() -> None:
     for name, share in (("round_seconds", 0.60), ("unfairness", 0.50)):
         ours, theirs = (sum(getattr(summary, name) for summary in runs) for runs in (found, random))
         assert ours <= share * theirs
+
+
+@pytest.mark.slow
+def test_the_shipped_policy_is_what_its_recipe_makes() -> None:
+    """Bit for bit with the same torch on the same machine; with any, as good."""
+    training = Training(Recipe())
+    for _ in training:
+        pass
+    assert training.policy.about["score"] == pytest.approx(load(SHIPPED).about["score"], abs=0.005)
 
 
 def test_an_untrained_policy_does_not(tmp_path: Path) -> None:

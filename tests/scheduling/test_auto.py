@@ -115,7 +115,7 @@ def test_tuned_weights_decide_and_are_told() -> None:
         found = run(scheduler=scheduler, defaults__max_rounds=60)
         told = [text for text in found.remarks if "rounds ahead" in text]
         assert len(told) == 3
-        assert "of the leads 1, 2, 4, 6, 10, 20, 60 it loses least" in told[0]
+        assert "of the leads 1, 2, 4, 6, 10, 20, 60 it learns soonest" in told[0]
         leads[data] = found.unfairness
     assert leads["correlated"] < leads["independent"] / 1.5
 
@@ -124,6 +124,11 @@ def test_tuned_weights_decide_and_are_told() -> None:
 def test_weights_that_decide_nothing_stay_as_given(cost: dict[str, Any]) -> None:
     found = run(scheduler={**QUICK, "weights": "tuned"}, cost=cost, **SMALL)
     assert "they stay as given" in found.remarks[0]
+
+
+def test_jobs_of_few_rounds_keep_their_weights() -> None:
+    few = run(scheduler={**QUICK, "weights": "tuned"}, **{**SMALL, "defaults__max_rounds": 4})
+    assert sum("too few to learn" in text for text in few.remarks) == 3
 
 
 def test_what_is_not_known_is_not_rehearsed_on() -> None:

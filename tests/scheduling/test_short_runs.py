@@ -50,7 +50,7 @@ def _losses(
 def test_when_a_loss_was_reached() -> None:
     times = [1.0, 2, 3, 4, 5, 6]
     assert seconds_to(0.5, times, [1, 0.5, 0, 0, 0, 0]) == 2 + 1
-    assert seconds_to(0.1, times, [0.2] * 6) == pytest.approx(12)
+    assert seconds_to(0.1, times, [0.2] * 6) == np.inf
     assert target(10, 100, "independent") == pytest.approx(0.05, rel=0.5)
     assert target(1, 100, "independent") > 5 * target(10, 100, "independent")
 
@@ -67,6 +67,16 @@ def test_unknown_data_get_the_lead_that_loses_least() -> None:
     tried = Tried({"independent": slow, "correlated": slow[::-1]})
     assert tried.lead == LEADS[len(LEADS) // 2]
     assert tried.losses.tolist() == pytest.approx(np.maximum(slow, slow[::-1]) - 1)
+
+
+def test_where_nothing_was_learnt_there_is_no_lead() -> None:
+    never, some = np.full(len(LEADS), np.inf), np.where(np.arange(len(LEADS)) < 2, [3.0] * len(LEADS), np.inf)
+    some[1] = 2
+    assert Tried({"independent": never}).lead is None
+    assert Tried({"independent": some, "correlated": never}).lead is None
+    assert Tried({"independent": some, "correlated": some}).lead == LEADS[1]
+    problem = miniature(parts(defaults__max_rounds=5).problem).problem
+    assert [tried.lead for tried in try_leads(problem, ["independent"])] == [None] * 3
 
 
 def test_a_lead_is_the_weight_that_a_config_would_make_of_it() -> None:

@@ -55,15 +55,12 @@ def target(size: int, devices: int, assumed: Assumed) -> float:
 
 
 def seconds_to(target: float, times: Sequence[float], losses: Sequence[float]) -> float:
-    """When the loss, smoothed, first came to the target; if it never did, as if it went on falling like 1 / time."""
+    """When the loss, smoothed, first came to the target; infinite if it never did."""
     sums = np.concatenate([[0.0], np.cumsum(losses)])
     ends = np.arange(1, len(sums))
     begins = np.maximum(ends - _SMOOTHED, 0)
-    smooth = (sums[ends] - sums[begins]) / (ends - begins)
-    reached = np.flatnonzero(smooth <= target)
-    if len(reached):
-        return times[int(reached[0])]
-    return times[-1] * float(smooth[-1]) / target
+    reached = np.flatnonzero((sums[ends] - sums[begins]) / (ends - begins) <= target)
+    return times[int(reached[0])] if len(reached) else np.inf
 
 
 def slower_half(expected: Floats) -> Bools:

@@ -27,16 +27,20 @@ _TIMES = 3  # that each lead is tried: chance moves the time to a target
 class Tried:
     """What the short runs of one job have shown."""
 
-    seconds: Mapping[Assumed, Floats]  # [leads] until it would have learnt
+    seconds: Mapping[Assumed, Floats]  # [leads] until it would have learnt; infinite if it did not
 
     @property
     def losses(self) -> Floats:
         """[leads] by how much each is slower than the best lead, in the worse case."""
-        return np.max([seconds / seconds.min() for seconds in self.seconds.values()], axis=0) - 1
+        soonest = {case: float(seconds.min()) for case, seconds in self.seconds.items()}
+        slower = [seconds / soonest[case] for case, seconds in self.seconds.items() if np.isfinite(soonest[case])]
+        return np.max(slower, axis=0) - 1 if len(slower) == len(self.seconds) else np.full(len(LEADS), np.inf)
 
     @property
-    def lead(self) -> float:
-        return LEADS[int(np.argmin(self.losses))]
+    def lead(self) -> float | None:
+        """The best; nothing if the job's rounds are too few to learn anything."""
+        losses = self.losses
+        return LEADS[int(np.argmin(losses))] if np.isfinite(losses).any() else None
 
 
 def weights_of(problem: Problem, job: int, lead: float) -> JobWeights:
@@ -58,7 +62,7 @@ def _run(problem: Problem, lead: float, assumed: Sequence[Assumed]) -> Floats:
     """[M, cases] seconds."""
     jobs = range(len(problem.jobs))
     cost = replace(problem.cost, weights=[weights_of(problem, job, lead) for job in jobs])
-    world = World(replace(problem, cost=cost), min(_MOST_ROUNDS, max(job.max_rounds for job in problem.jobs)))
+    world = World(replace(problem, cost=cost), _MOST_ROUNDS)
     models = [
         Attention(job.samples, slower_half(times.expected / job.passes))
         for job, times in zip(problem.jobs, problem.times, strict=True)
@@ -72,6 +76,7 @@ def _run(problem: Problem, lead: float, assumed: Sequence[Assumed]) -> Floats:
         losses[job].append([models[job].loss(case) for case in assumed])
     found = np.empty((len(jobs), len(assumed)))
     for job, case in np.ndindex(*found.shape):
+        length = problem.jobs[job].max_rounds
         wanted = target(problem.jobs[job].devices_per_round, problem.devices, assumed[case])
-        found[job, case] = seconds_to(wanted, times[job], [of_round[case] for of_round in losses[job]])
+        found[job, case] = seconds_to(wanted, times[job], [of_round[case] for of_round in losses[job][:length]])
     return found

@@ -9,8 +9,10 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from mjfl.domain.arrays import Ints
-from mjfl.domain.cost import CostModel
+from mjfl.domain.cost import CostModel, JobWeights
 from mjfl.domain.problem import Problem
 from mjfl.domain.situation import Outcome, Situation
 from mjfl.errors import ConfigError
@@ -149,9 +151,8 @@ class Auto(Scheduler):
             return small, None, [Remark("weights", f"they stay as given: {why_not}")]
         assumed = get_args(Assumed) if self.data == "unknown" else (self.data,)
         tried = try_leads(small.problem, assumed)
-        leads = [tried[place].lead for place in small.stands_for]
-        fairness = [weights_of(problem, job, lead).fairness_weight for job, lead in enumerate(leads)]
-        weights = [weights_of(small.problem, job, each.lead) for job, each in enumerate(tried)]
+        weights = [_weights(small.problem, job, each) for job, each in enumerate(tried)]
+        fairness = [_weights(problem, job, tried[place]).fairness_weight for job, place in enumerate(small.stands_for)]
         cost = replace(small.problem.cost, weights=weights)
         remarks = [
             _on_weights(problem, real, fairness[real], tried[place]) for place, real in enumerate(small.originals)
@@ -183,15 +184,22 @@ def _untunable(cost: CostModel) -> str:
     return ""
 
 
+def _weights(problem: Problem, job: int, tried: Tried) -> JobWeights:
+    return problem.cost.weights[job] if tried.lead is None else weights_of(problem, job, tried.lead)
+
+
 def _on_weights(problem: Problem, job: int, fairness: float, tried: Tried) -> Remark:
     name, given = problem.jobs[job].name, problem.cost.weights[job].fairness_weight
-    leads = ", ".join(f"{lead:g}" for lead in LEADS)
-    text = (
-        f"{name}: fast devices may get {tried.lead:g} rounds ahead (fairness weight {fairness:.3g} instead of "
-        f"{given:.3g}); of the leads {leads} it loses least, {min(tried.losses):.0%} of the time to learn"
-    )
-    seconds = {case: values.tolist() for case, values in tried.seconds.items()}
+    seconds = {case: [float(s) if np.isfinite(s) else None for s in values] for case, values in tried.seconds.items()}
     facts = {"job": name, "lead": tried.lead, "fairness_weight": fairness, "given": given, "leads": list(LEADS)}
+    if tried.lead is None:
+        return Remark("weights", f"{name}: they stay as given; its rounds are too few to learn in", facts)
+    text = f"{name}: fast devices may get {tried.lead:g} rounds ahead, fairness weight {fairness:.3g} for {given:.3g}; "
+    soonest = [f"{LEADS[int(seconds.argmin())]:g} if the data are {case}" for case, seconds in tried.seconds.items()]
+    if len(soonest) > 1:
+        text += f"in short runs the best lead is {' and '.join(soonest)}; this loses at most {min(tried.losses):.0%}"
+    else:
+        text += f"of the leads {', '.join(f'{lead:g}' for lead in LEADS)} it learns soonest in short runs"
     return Remark("weights", text, {**facts, "seconds": seconds})
 
 

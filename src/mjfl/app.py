@@ -110,7 +110,7 @@ def execute(
 
 def _groundwork(parts: Parts, wait: Waiter | None, stopped: threading.Event) -> bool:
     """What the scheduler does before the first round; whether it was not interrupted."""
-    for step in parts.scheduler.groundwork(parts.problem):
+    for step in parts.scheduler.groundwork(parts.problem.foreseen):
         if stopped.is_set():
             return False
         if wait is not None:

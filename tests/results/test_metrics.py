@@ -79,3 +79,15 @@ def test_a_run_that_is_all_warm_up_has_no_score_after_it() -> None:
     run = summary(logged(knowledge="estimated", defaults__max_rounds=200, engine__budget={"rounds": 8}))
     assert run.score is not None
     assert run.score_after_warm_up is None
+
+
+@pytest.mark.parametrize("seconds", [None, np.nan, np.inf, -np.inf, -1.0])
+def test_times_that_cannot_be_are_no_work(seconds: float | None) -> None:
+    """In a log, NaN and infinity are null."""
+    events = logged(defaults__max_rounds=2)
+    (first, *_) = (event for event in events if event["kind"] == "device_finished")
+    usual, taken = summary(events), first["seconds"]
+    first["seconds"] = seconds
+    spoilt = summary(events)
+    busy = [sum(job.busy_seconds for job in run.jobs.values()) for run in (usual, spoilt)]
+    assert busy[0] - busy[1] == pytest.approx(taken)

@@ -69,7 +69,7 @@ def test_the_warm_up_lets_everybody_work_three_times() -> None:
     made = parts(knowledge="estimated")
     assert isinstance(made.scheduler, Estimated)
     running = engine(made, score=False)
-    (pool,) = made.scheduler._pools
+    (pool,) = made.scheduler.pools
     for _ in running.steps():
         if pool.warm_up.state()["complete"]:
             break
@@ -172,7 +172,7 @@ def test_times_that_cannot_be_are_left_out(seconds: float) -> None:
     made = prepared(spy)
     made.select(situation())
     made.observe(outcome([1, 2], [4.0, seconds]))
-    assert made._pools[0].capabilities.observed.tolist() == [0, 1] + [0] * 28
+    assert made.pools[0].capabilities.observed.tolist() == [0, 1] + [0] * 28
     assert np.isfinite(made.select(situation())).all()
     assert np.isfinite(spy.decisions[-1].expected_seconds).all()
 
@@ -188,7 +188,7 @@ def test_a_round_without_any_time_is_survived() -> None:
 def test_lost_devices_say_nothing_of_their_speed() -> None:
     made = prepared()
     made.observe(outcome([1, 2], [4.0, 0.001], [False, True]))
-    assert made._pools[0].capabilities.observed.tolist() == [0, 1] + [0] * 28
+    assert made.pools[0].capabilities.observed.tolist() == [0, 1] + [0] * 28
 
 
 def test_jobs_learn_from_each_other_where_their_times_follow_their_passes() -> None:
@@ -197,8 +197,8 @@ def test_jobs_learn_from_each_other_where_their_times_follow_their_passes() -> N
         for _ in engine(made).run():
             pass
         assert isinstance(made.scheduler, Estimated)
-        assert len(made.scheduler._pools) == pools
-        assert made.scheduler._pools[0].capabilities.observed.sum() == 90 / pools
+        assert len(made.scheduler.pools) == pools
+        assert made.scheduler.pools[0].capabilities.observed.sum() == 90 / pools
 
 
 def test_each_job_has_its_own_warm_up_where_it_learns_alone() -> None:

@@ -20,7 +20,7 @@ from mjfl.scheduling.policy import Network, Policy, load
 from mjfl.scheduling.recipe import Recipe
 from mjfl.scheduling.training import Training
 from mjfl.testing import contract
-from mjfl.testing.problems import engine
+from mjfl.testing.problems import World, engine
 
 SEEDS = (1, 2, 3)
 SHIPPED = policies.SHIPPED
@@ -152,7 +152,7 @@ def lived(made: Online, rounds: int, seconds: float | None = None) -> list[str]:
         def state(self) -> dict[str, Any]:
             return {}
 
-    running = engine(Asked, rounds=rounds)
+    running = engine(Asked, World(rounds=rounds))
     for _ in running.run():
         pass
     return said

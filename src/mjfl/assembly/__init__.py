@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 
-from mjfl.assembly.fleets import file_columns, fleet_of, size
+from mjfl.assembly.fleets import drift_of, file_columns, fleet_of, size
 from mjfl.assembly.jobs import cost_of, job_of, stated_samples, times_of
 from mjfl.assembly.learners import curves_of, data_of, learner_of
 from mjfl.assembly.reachability import availability_of
@@ -40,7 +40,7 @@ def assemble(config: schema.Config) -> Parts:
         samples = data[table.name].split.sizes if data else stated_samples(config, i, devices, file)
         jobs.append(job_of(config, i, samples, curves.get(table.name), notes))
     times = times_of(fleet, jobs)
-    problem = Problem(jobs, times, cost_of(config, jobs, times), _rules(config), config.seed)
+    problem = Problem(jobs, times, cost_of(config, jobs, times), _rules(config), config.seed, drift_of(config, devices))
     learner = learner_of(config, problem, fleet.by_speed, curves, data, notes)
     backend = Simulated(problem, learner, availability_of(config, problem), config.fleet.dropout)
     scheduler = asked if config.knowledge.kind == "true" else Estimated(asked, _knowledge(config, fleet))

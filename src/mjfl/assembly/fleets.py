@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from mjfl.config import columns, schema
-from mjfl.domain import fleet
+from mjfl.domain import fleet, keyed
 from mjfl.domain.arrays import Floats
+from mjfl.domain.problem import Drift
 from mjfl.errors import ConfigError
 
 DEFAULT_DEVICES = 100
@@ -47,6 +48,15 @@ def fleet_of(config: schema.Config, devices: int, file: Columns) -> fleet.Fleet:
     if isinstance(profile, schema.Released):
         return fleet.released(devices, _released_loads(profile, names), config.seed)
     return _of_file(file, names)
+
+
+def drift_of(config: schema.Config, devices: int) -> Drift | None:
+    """Which devices change, if any do."""
+    table = config.fleet.drift
+    if table is None:
+        return None
+    changes = keyed.uniforms(keyed.key(config.seed, "fleet/drift"), np.arange(devices)) < table.share
+    return Drift(table.at, np.where(changes, table.factor, 1.0))
 
 
 def _released_loads(profile: schema.Released, names: list[str]) -> dict[str, float]:

@@ -89,7 +89,7 @@ class Simulated:
     def _drawn(self, plan: Plan) -> tuple[list[float], list[bool]]:
         seed, devices = self._problem.seed, plan.devices
         noise = keyed.exponentials(keyed.key(seed, "time", plan.job, plan.round), devices)
-        seconds = self._problem.times[plan.job].draw(devices, noise)
+        seconds = self._problem.times_at(plan.job, self._now).draw(devices, noise)
         if not self._dropout:
             return seconds.tolist(), [False] * len(devices)
         lost = keyed.uniforms(keyed.key(seed, "dropout", plan.job, plan.round), devices) < self._dropout

@@ -72,11 +72,20 @@ class Trace(Table):
     repeat: Positive | None = None
 
 
+class Drift(Table):
+    """From `at` simulated seconds on a share of the devices takes `factor` times as long."""
+
+    share: Chance = 0.2
+    factor: Annotated[float, Field(ge=1e-6, le=1e6)] = 3.0
+    at: NotNegative
+
+
 class Fleet(Table):
     devices: Annotated[int, Field(ge=1, le=MAX_DEVICES)] | None = None
     profile: Annotated[Capabilities | Released | FleetFile, Field(discriminator="kind")] = Capabilities()
     availability: Annotated[Always | Bernoulli | Trace, Field(discriminator="kind")] = Always()
     dropout: Chance = 0.0
+    drift: Drift | None = None
 
 
 Weight = Literal["auto"] | NotNegative

@@ -1,9 +1,11 @@
 """What is to be solved: jobs, devices, cost, and the choices that the paper leaves open."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
+from mjfl.domain.arrays import Floats
 from mjfl.domain.cost import CostModel
 from mjfl.domain.job import Job
 from mjfl.domain.times import DeviceTimes
@@ -24,12 +26,35 @@ class Rules:
 
 
 @dataclass(frozen=True)
+class Drift:
+    """From some moment on devices take `factors` [K] times as long."""
+
+    at: float
+    factors: Floats
+
+
+@dataclass(frozen=True)
 class Problem:
     jobs: Sequence[Job]
     times: Sequence[DeviceTimes]  # by job
     cost: CostModel
     rules: Rules
     seed: int
+    drift: Drift | None = None
+
+    @cached_property
+    def foreseen(self) -> "Problem":
+        """What may be known of it beforehand."""
+        return self if self.drift is None else replace(self, drift=None)
+
+    def times_at(self, job: int, now: float) -> DeviceTimes:
+        """Of rounds that start now."""
+        return self.times[job] if self.drift is None or now < self.drift.at else self._later_times[job]
+
+    @cached_property
+    def _later_times(self) -> Sequence[DeviceTimes]:
+        factors = self.drift.factors if self.drift is not None else 1.0
+        return [DeviceTimes(times.shift * factors, times.delay * factors) for times in self.times]
 
     @property
     def devices(self) -> int:

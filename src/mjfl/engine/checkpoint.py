@@ -62,6 +62,7 @@ def _packed_round(round: RoundState) -> dict[str, Any]:
     return {
         "devices": round.plan.devices,
         "started": round.active.started,
+        "expected_end": round.active.expected_end,
         "planned_cost": round.planned_cost,
         "exact_cost": round.exact_cost,
         "random_cost": round.random_cost,
@@ -74,7 +75,7 @@ def _packed_round(round: RoundState) -> dict[str, Any]:
 def _unpacked_round(state: JobState, data: dict[str, Any]) -> RoundState:
     devices = data["devices"].astype(np.int64)
     plan = Plan(state.job.index, state.round, devices)
-    active = Active(plan, data["started"], data["started"] + state.costs.times.expected[devices])
+    active = Active(plan, data["started"], data["expected_end"].astype(float))
     return RoundState(
         active,
         data["planned_cost"],

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ class Engine:
         self._stopwatch = stopwatch
         self._score = score
         self.current = begin(problem, learner)
-        scheduler.prepare(problem)
+        scheduler.prepare(problem.foreseen)
 
     def run(self) -> Iterator[Event]:
         """All events, one by one."""
@@ -111,6 +112,8 @@ class Engine:
             return []
         self.current.idle_changes = 0
         state.round += 1
+        if self.problem.drift is not None:
+            state.costs = replace(state.costs, times=self.problem.times_at(job.index, now))
         active = [s.current.active for s in self.current.jobs if s.current is not None]
         view = free.view()
         view.flags.writeable = False

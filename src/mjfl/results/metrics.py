@@ -1,5 +1,6 @@
 """What a log says of a run: times, fairness, coverage, score, busy share. Fed event by event, during a run or after."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -183,7 +184,9 @@ class RunSummary:
     def _device_finished(self, event: Mapping[str, Any]) -> None:
         job = self.jobs[event["job"]]
         self.device_events += 1
-        job.busy_seconds += event["seconds"]
+        seconds = event["seconds"]
+        if seconds is not None and 0 < seconds < math.inf:  # whatever a faulty clock may have shown
+            job.busy_seconds += seconds
         job.lost_devices += event["lost"]
 
     def _round_finished(self, event: Mapping[str, Any]) -> None:

@@ -71,8 +71,8 @@ class Estimated(Scheduler):
         first = self._as_believed_at_first(problem)
         every = range(len(problem.jobs))
         self._problem, self._said = problem, list[Remark]()
-        self._pools = [self._pool(problem, jobs) for jobs in ([every] if self.knowledge.pooled else zip(every))]
-        self._pool_of = {job: pool for pool in self._pools for job in pool.jobs}
+        self.pools = [self._pool(problem, jobs) for jobs in ([every] if self.knowledge.pooled else zip(every))]
+        self._pool_of = {job: pool for pool in self.pools for job in pool.jobs}
         self._weights = list(first.cost.weights)  # of every job, as they were when it last decided or finished
         self._believed: dict[int, DeviceTimes] = {}  # by job, until the next answer
         self._in_use: dict[int, tuple[float, float]] = {}  # by job: believed cost of its plan, mean count with it
@@ -108,14 +108,14 @@ class Estimated(Scheduler):
 
     def state(self) -> dict[str, Any]:
         return {
-            "pools": [[pool.capabilities.state(), pool.warm_up.state()] for pool in self._pools],
+            "pools": [[pool.capabilities.state(), pool.warm_up.state()] for pool in self.pools],
             "weights": [[weights.time_weight, weights.fairness_weight] for weights in self._weights],
             "in_use": [[job, *costs] for job, costs in self._in_use.items()],
             "asked": self.asked.state(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        for pool, (capabilities, warm_up) in zip(self._pools, state["pools"], strict=True):
+        for pool, (capabilities, warm_up) in zip(self.pools, state["pools"], strict=True):
             pool.capabilities.restore(capabilities)
             pool.warm_up.restore(warm_up)
         self._weights = [JobWeights(time, fairness) for time, fairness in state["weights"]]

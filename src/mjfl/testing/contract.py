@@ -1,16 +1,17 @@
 """What the loop relies on, as functions that take a maker of schedulers and raise AssertionError."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from mjfl.domain.arrays import Ints
-from mjfl.domain.events import Event
+from mjfl.domain.events import Event, RunFinished
 from mjfl.domain.situation import Situation
 from mjfl.engine.loop import Engine
 from mjfl.results.checkpoints import decoded, encoded
 from mjfl.scheduling.base import Scheduler
-from mjfl.testing.problems import engine, problem_of, situation
+from mjfl.testing.problems import World, engine, problem_of, situation
 
 Make = Callable[[], Scheduler]
 Check = Callable[[Make], None]
@@ -74,27 +75,57 @@ def check_same_seed_same_plans(make: Make) -> None:
 
 def check_lives_with_losses(make: Make) -> None:
     """Devices drop out and are away; the run ends all the same."""
-    events = _events(engine(make, dropout=0.3, availability=0.7))
-    assert events[-1].kind == "run_finished"
+    _ends(make, World(dropout=0.3, availability=0.7))
+
+
+def check_lives_with_nobody(make: Make) -> None:
+    """No device is ever there: every job is given up."""
+    _ends(make, World(availability=1e-9), "starved")
+
+
+def check_lives_with_short_plans(make: Make) -> None:
+    """Fewer devices are there than a plan needs: as many as there are do."""
+    _ends(make, World(devices=10, availability=0.3, plan="short"))
+
+
+def check_lives_with_equal_devices(make: Make) -> None:
+    """All devices always take the same time: nothing that is observed varies."""
+    _ends(make, World(equal=True))
+
+
+def check_lives_with_a_fleet_of_one(make: Make) -> None:
+    """Two jobs take turns at one device."""
+    _ends(make, World(devices=1, sizes=(1, 1)))
+
+
+def check_lives_with_plans_of_the_whole_fleet(make: Make) -> None:
+    """There is nothing to choose."""
+    _ends(make, World(devices=6, sizes=(6, 6)))
+
+
+def check_lives_with_times_that_cannot_be(make: Make) -> None:
+    """NaN, infinite, zero and negative times are observed."""
+    _ends(make, World(impossible=True, dropout=0.1))
 
 
 def check_resumes_equal(make: Make) -> None:
     """Saved at any step and restored, a run goes on as if nothing had been."""
-    whole = list(engine(make, dropout=0.1).steps())
-    for cut in (1, len(whole) // 3, len(whole) - 2):
-        first = engine(make, dropout=0.1)
-        steps = first.steps()
-        for _ in range(cut):
-            next(steps)
-        second = engine(make, dropout=0.1)
-        second.restore(decoded(encoded(first.state())))
-        rest = [event for step in second.steps() for event in step]
-        assert rest == [event for step in whole[cut:] for event in step], f"differs after a resume at step {cut}"
+    for world in (World(dropout=0.1), World(dropout=0.1, estimated=True)):
+        whole = list(engine(make, world).steps())
+        for cut in (1, len(whole) // 3, len(whole) - 2):
+            first = engine(make, world)
+            steps = first.steps()
+            for _ in range(cut):
+                next(steps)
+            second = engine(make, world)
+            second.restore(decoded(encoded(first.state())))
+            rest = [event for step in second.steps() for event in step]
+            assert rest == [event for step in whole[cut:] for event in step], f"differs after a resume at step {cut}"
 
 
 def check_state_is_plain(make: Make) -> None:
     """The state is made of numbers, strings, lists, dicts and arrays, and restoring it twice changes nothing."""
-    running = engine(make, rounds=3)
+    running = engine(make, World(rounds=3))
     for _ in running.run():
         pass
     state = running.scheduler.state()
@@ -115,6 +146,16 @@ def _choose(make: Make, now: Situation) -> Ints:
     assert len(set(devices.tolist())) == len(devices), f"a device twice: {sorted(devices.tolist())}"
     assert now.free[devices].all(), f"not free: {devices[~now.free[devices]].tolist()}"
     return devices
+
+
+def _ends(make: Make, world: World, reason: str = "done") -> None:
+    """The run comes to its end, whether the devices are known or not, and its state can be saved."""
+    for estimated in (False, True):
+        running = engine(make, replace(world, rounds=6, estimated=estimated))
+        *_, last = _events(running)
+        assert isinstance(last, RunFinished)
+        assert last.reason == reason, f"the run ended as {last.reason!r}, not as {reason!r}"
+        encoded(running.state())
 
 
 def _events(running: Engine) -> list[Event]:

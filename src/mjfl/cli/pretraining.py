@@ -71,10 +71,9 @@ def train(recipe: Recipe, out: Path, figure: Path | None, console: "Console", *,
     for line in _drawn(training.curve):
         console.print(line, markup=False)
     best = max(score for _, score in training.curve)
-    console.print(
-        f"{out} written: score {best:.3f} on other virtual fleets (1 is exact, 0 random), {seconds:.0f} s of CPU"
-    )
-    console.print(f'use it by: --set \'scheduler={{kind="rlds", policy="{out}"}}\'', soft_wrap=True, markup=False)
+    trained = f"score {best:.3f} on other virtual fleets (1 is exact, 0 random), {seconds:.0f} s of CPU"
+    for line in (f"{out} written: {trained}", f'use it by: --set \'scheduler={{kind="rlds", policy="{out}"}}\''):
+        console.print(line, soft_wrap=True, markup=False)
     return 0
 
 

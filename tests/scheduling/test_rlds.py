@@ -37,6 +37,7 @@ def test_reaches_its_bar() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_the_shipped_policy_is_what_its_recipe_makes() -> None:
     """Bit for bit with the same torch on the same machine; with any, as good."""
     training = Training(Recipe())

@@ -26,6 +26,7 @@ from mjfl.domain.times import DeviceTimes
 from mjfl.errors import ConfigError
 from mjfl.scheduling.base import Scheduler
 from mjfl.scheduling.priced import cheapest_plan
+from mjfl.scheduling.reported import usable_losses
 
 _SPEEDS = 10  # classes of like speed
 _APART = np.arange(_SPEEDS)[:, None] - np.arange(_SPEEDS)
@@ -63,7 +64,7 @@ class Lookahead(Scheduler):
         return cheapest_plan(free, law.seconds, prices, n, self.waiting * per_second)
 
     def observe(self, outcome: Outcome) -> None:
-        known = np.isfinite(outcome.losses)
+        known = usable_losses(outcome)
         if known.any():
             recent = self._recent[outcome.plan.job]
             recent.insert(0, (outcome.plan.devices[known], outcome.losses[known]))

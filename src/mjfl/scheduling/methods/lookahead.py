@@ -41,7 +41,7 @@ class Lookahead(Scheduler):
     waiting: float = 1.5
     first: float = 4.0
     last: float = 1.3
-    curiosity: float = 2.0
+    curiosity: float = 0.3
 
     def __post_init__(self) -> None:
         for name, least in (("waiting", 1.0), ("first", 0.0), ("last", 1e-6), ("curiosity", 0.0)):
@@ -77,16 +77,19 @@ class Lookahead(Scheduler):
         return first ** (1 - done) * self.last**done
 
     def _missing(self, job: int, law: "Law") -> Floats:
-        """[speeds] by which share recent losses there are above the mean; the unheard of are like their neighbours."""
-        heard, losses = np.zeros(_SPEEDS), np.zeros(_SPEEDS)
-        for weight, (devices, of_devices) in zip(_FADING, self._recent[job], strict=False):
-            heard += weight * np.bincount(law.speed[devices], minlength=_SPEEDS)
-            losses += weight * np.bincount(law.speed[devices], of_devices, _SPEEDS)
-        if losses.sum() <= 0:
+        """[speeds] how far recent losses there are above the mean, in units of the spread among devices."""
+        if not self._recent[job]:
             return np.zeros(_SPEEDS)
-        doubt = _DOUBT * losses.sum() / heard.sum()
-        mean = (_LIKENESS @ losses + doubt) / (_LIKENESS @ heard + _DOUBT)
-        return mean / mean.mean() - 1
+        weights = np.repeat(_FADING[: len(self._recent[job])], [len(devices) for devices, _ in self._recent[job]])
+        devices, losses = (np.concatenate(parts) for parts in zip(*self._recent[job], strict=True))
+        mean = np.average(losses, weights=weights)
+        spread = float(np.sqrt(np.average((losses - mean) ** 2, weights=weights)))
+        if spread <= 1e-9 * abs(mean):
+            return np.zeros(_SPEEDS)
+        heard = np.bincount(law.speed[devices], weights, _SPEEDS)
+        above = np.bincount(law.speed[devices], weights * (losses - mean) / spread, _SPEEDS)
+        missing = (_LIKENESS @ above) / (_LIKENESS @ heard + _DOUBT)
+        return missing - missing.mean()
 
     def _law(self, now: Situation) -> "Law":
         """Made anew when other times are believed."""

@@ -63,7 +63,7 @@ def test_fairness_weighs_less_at_first_and_more_at_last() -> None:
 def test_devices_of_high_losses_may_cost_more() -> None:
     """Nine in ten losses are even; the slowest tenth has missed out."""
     now = situation(plan_costs(np.linspace(1, 3, 100), np.zeros(100, int), beta=10.0), 10, round=50)
-    even, curious, off = ready(now), ready(now), ready(now, curiosity=0)
+    even, curious, off = ready(now, curiosity=1), ready(now, curiosity=1), ready(now, curiosity=0)
     for start in range(0, 100, 10):
         devices = list(range(start, start + 10))
         for scheduler in (curious, off):

@@ -41,7 +41,7 @@ class Lookahead(Scheduler):
     waiting: float = 1.5
     first: float = 4.0
     last: float = 1.3
-    curiosity: float = 0.3
+    curiosity: float = 0.2
 
     def __post_init__(self) -> None:
         for name, least in (("waiting", 1.0), ("first", 0.0), ("last", 1e-6), ("curiosity", 0.0)):

@@ -4,6 +4,7 @@ python benchmarks/bench_estimation.py [runs | warm-up | accuracy | drift | large
 runs: 3 jobs (work 3, 1, .3), 200 rounds each, quadratic learner with a target loss of .05, seeds 1 to 5.
 """
 
+import resource
 import sys
 import time
 from collections.abc import Sequence
@@ -83,12 +84,13 @@ def runs(devices: int, size: int) -> None:
 
 
 def warm_up() -> None:
-    print("exact, K = 100, n = 10, by the answers of every device in the warm-up: score after it, whole run, to target")
-    for answers in (0, 1, 2, 3, 5):
-        found = [run({"kind": "exact"}, {"warm_up": answers}, 100, 10, seed) for seed in SEEDS]
-        after, whole = ([getattr(each, name) for each in found] for name in ("score_after_warm_up", "score"))
-        target = np.median([to_target(each) for each in found])
-        print(f"{answers}: {np.mean(after):.3f}, {np.mean(whole):.3f}, {target:.1f}", flush=True)
+    print("exact, K = 100, n = 10: score after the warm-up (least), whole run, to target")
+    for option, values in (("warm_up", (0, 1, 2, 3, 5)), ("optimism", (0.0, 0.5, 1.0, 2.0))):
+        for value in values:
+            found = [run({"kind": "exact"}, {option: value}, 100, 10, seed) for seed in SEEDS]
+            after, whole = ([getattr(each, name) for each in found] for name in ("score_after_warm_up", "score"))
+            target = np.median([to_target(each) for each in found])
+            print(f"{option} = {value}: {np.mean(after):.3f} ({min(after):.3f}), {np.mean(whole):.3f}, {target:.1f}")
 
 
 def accuracy() -> None:
@@ -128,12 +130,20 @@ def _answers_until_alarm(factor: float, before: int, rng: np.random.Generator) -
 
 
 def large() -> None:
-    """Fleets that a run cannot try out, and the time of a decision among a million."""
+    """What a million devices take to remember, fleets that a run cannot try out, a decision among a million."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    known = Capabilities(1_000_000)
+    for _ in range(3):
+        for k in range(1_000_000):
+            known.add(k, 1.0)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    print(f"a million devices with three answers each: {grown / 2**20:.2f} GiB", flush=True)
+    del known
     for devices, size, rounds in ((10_000, 100, 100), (100_000, 100, 100)):
         found = [run({"kind": "exact"}, "estimated", devices, size, seed, rounds) for seed in (1, 2, 3)]
         after = ", ".join(f"{summary.score_after_warm_up:.2f}" for summary in found)
         print(f"{devices:,} devices, 3 x {rounds} rounds of {size}, exact: score after warm-up {after}", flush=True)
-    for name in ("exact", "tiers", "bods", "rlds", "lookahead"):
+    for name in catalog.own_names():
         print(f"{name}, a million devices, n = 100: {_of_a_million(name)}", flush=True)
 
 

@@ -169,3 +169,10 @@ def test_files_lie_beside_the_config(tmp_path: Path) -> None:
     (tmp_path / "fleet.csv").write_text("min_seconds_per_sample,delay_rate\n0.1,10\n0.2,5\n")
     config = load.check(load.read(tmp_path / "x.toml"))
     assert assemble(config).problem.devices == 2
+
+
+def test_a_setting_within_knowledge_keeps_its_kind() -> None:
+    for said, kind in (("estimated", "estimated"), ("true", "true")):
+        made = load.check(load.with_settings(tables(knowledge=said), ["knowledge.warm_up=1"]))
+        assert (made.knowledge.kind, made.knowledge.warm_up) == (kind, 1)
+    assert load.check(load.with_settings(tables(), ["knowledge.warm_up=1"])).knowledge.kind == "estimated"

@@ -54,6 +54,7 @@ def set_path(tables: Tables, key: str, value: Any) -> None:
     place: Any = tables
     parts = key.split(".")
     _inherit(tables, parts)
+    _spell_out(tables, parts)
     for i, part in enumerate(parts[:-1]):
         place = _step(place, part, ".".join(parts[: i + 1]))
     last = parts[-1]
@@ -87,6 +88,12 @@ def _value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except (tomllib.TOMLDecodeError, RecursionError):
         return text
+
+
+def _spell_out(tables: Tables, parts: list[str]) -> None:
+    """A setting within `knowledge` where its kind is all that is said."""
+    if parts[0] == "knowledge" and len(parts) > 1 and isinstance(tables.get("knowledge"), str):
+        tables["knowledge"] = {"kind": tables["knowledge"]}
 
 
 def _inherit(tables: Tables, parts: list[str]) -> None:

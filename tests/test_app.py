@@ -124,6 +124,26 @@ def test_a_full_disk_stops_the_run_and_says_how_to_go_on(tmp_path: Path) -> None
     assert finished(folder) == expected
 
 
+def test_a_disk_that_is_full_from_the_start_leaves_no_folder(tmp_path: Path) -> None:
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limit[1]))
+    try:
+        with pytest.raises(RunFailed, match=f"{tmp_path}.* cannot be written: File too large"):
+            created(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_status_is_found_without_writing(tmp_path: Path) -> None:
+    folder = created(tmp_path)
+    assert folder.status() == "stopped"
+    assert not (folder.path / ".lock").exists()
+    with folder.locked():
+        assert folder.status() == "running"
+    assert folder.status() == "stopped"
+
+
 def test_a_signal_lets_the_step_finish_and_saves(tmp_path: Path) -> None:
     folder = created(tmp_path, **BUSY, defaults__max_rounds=100_000)
     process = start(folder)
@@ -219,6 +239,8 @@ def test_a_changed_config_or_file_is_noticed(tmp_path: Path) -> None:
         (None, "is no run folder"),
         (b"{", "is no JSON"),
         (b"[]", "was not written by mjfl"),
+        (b'{"schema": 1}', "was not written by mjfl: 'status' is missing or wrong"),
+        (b'{"schema": 1, "status": "done", "hash": "", "files": [], "versions": 4}', "'files' is missing or wrong"),
         (b'{"schema": 99}', "has schema 99; this version reads schema 1"),
     ],
 )

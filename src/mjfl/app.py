@@ -215,9 +215,11 @@ def _polite_stop() -> Iterator[threading.Event]:
         stopped.set()
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, before)  # workers of a sweep hold them back until now
     try:
         yield stopped
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for number, handler in before.items():
             signal.signal(number, handler)
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Never
@@ -75,6 +76,8 @@ def new(
     except FileExistsError:
         raise ConfigError("is there already; choose another name", source=str(path)) from None
     except OSError as error:
+        with suppress(OSError):
+            path.unlink()  # the half of it that was written
         raise ConfigError(f"cannot be written: {error.strerror}", source=str(path)) from None
     print(f"{path} written. Try: mjfl run {path}")
 

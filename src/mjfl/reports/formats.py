@@ -53,14 +53,14 @@ def estimate(value: Estimate) -> str:
     return f"{mean} ± {value.half_width:,.{decimals}f}"
 
 
-def reached(value: Reached) -> str:
-    """Median time with the range, in one unit, and how many of the runs got there."""
+def reached(value: Reached, like: float | None = None) -> str:
+    """Median time with the range, in the unit that suits it or the time `like`, and how many of the runs got there."""
     if not value.reached:
         return f"not reached (0/{value.runs})"
     share = "" if value.reached == value.runs else f" ({value.reached}/{value.runs})"
     if not math.isfinite(value.median):
         return f"not reached{share}"
-    size, unit = unit_of(value.median)
+    size, unit = unit_of(value.median if like is None else like)
     if value.runs == 1:
         return f"{number(value.median / size)} {unit}"
     last = number(value.last / size) if math.isfinite(value.last) else "never"

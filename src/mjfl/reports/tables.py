@@ -1,5 +1,6 @@
 """Tables for a terminal: one run, several runs compared, a list of runs, a list of schedulers."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -104,8 +105,9 @@ def comparison_tables(title: str, groups: Sequence[Group]) -> list[Table]:
     jobs = dict.fromkeys(job.name for g in groups for run in g.runs for job in run.jobs.values() if job.target)
     if jobs:
         table = _table("", ["time to target", *jobs])
-        for group in groups:
-            table.add_row(group.label, *(_reached(job, group.runs) for job in jobs))
+        cells = [_reached(job, groups) for job in jobs]
+        for i, group in enumerate(groups):
+            table.add_row(group.label, *(column[i] for column in cells))
         tables.append(table)
     return tables
 
@@ -140,10 +142,17 @@ def _estimated(values: Sequence[float | None]) -> str:
     return formats.estimate(statistics.estimate(known)) if known else "–"
 
 
-def _reached(name: str, runs: Sequence[RunSummary]) -> str:
+def _reached(name: str, groups: Sequence[Group]) -> list[str]:
+    """A job's cells, all in the unit that suits the fastest."""
+    found = [_times_to_target(name, group.runs) for group in groups]
+    medians = [times.median for times in found if times is not None and math.isfinite(times.median)]
+    return ["–" if times is None else formats.reached(times, min(medians, default=None)) for times in found]
+
+
+def _times_to_target(name: str, runs: Sequence[RunSummary]) -> statistics.Reached | None:
     jobs = [run.jobs[name] for run in runs if name in run.jobs]
     times = [None if j.seconds_to_target is None else j.seconds_to_target - j.starts_at for j in jobs]
-    return formats.reached(statistics.reached(times)) if times else "–"
+    return statistics.reached(times) if times else None
 
 
 def comparison_json(groups: Sequence[Group]) -> list[dict[str, Any]]:

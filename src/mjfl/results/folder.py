@@ -4,6 +4,7 @@ import fcntl
 import hashlib
 import os
 import platform
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -16,10 +17,11 @@ from typing import Any
 import orjson
 import tomli_w
 
-from mjfl.errors import RunFolderError
+from mjfl.errors import RunFailed, RunFolderError
 from mjfl.results.files import write_whole
 
 SCHEMA = 1
+_NEEDED = {"status": str, "hash": str, "files": dict, "versions": dict}  # of meta.json
 
 
 class RunFolder:
@@ -39,15 +41,23 @@ class RunFolder:
         scheduler, seed = config["scheduler"]["kind"], config["seed"]
         name = f"{stamp}-{config['name']}-{scheduler}-s{seed}-{hash}"
         folder = cls(_made(out, name))
-        write_whole(folder.config, tomli_w.dumps(config).encode())
-        folder.write_meta(
+        try:
+            folder._describe(config, files, code)
+        except OSError as error:
+            shutil.rmtree(folder.path, ignore_errors=True)
+            raise RunFailed(f"{folder.path} cannot be written: {error.strerror}") from None
+        return folder
+
+    def _describe(self, config: Mapping[str, Any], files: Mapping[str, str], code: str) -> None:
+        write_whole(self.config, tomli_w.dumps(config).encode())
+        self.write_meta(
             {
                 "schema": SCHEMA,
                 "status": "running",
                 "name": config["name"],
-                "scheduler": scheduler,
-                "seed": seed,
-                "hash": hash,
+                "scheduler": config["scheduler"]["kind"],
+                "seed": config["seed"],
+                "hash": config_hash(config),
                 "created": datetime.now(UTC).isoformat(timespec="seconds"),
                 "versions": _versions(),
                 "git": _git_commit(),
@@ -56,7 +66,6 @@ class RunFolder:
                 "code": code,
             }
         )
-        return folder
 
     def meta(self) -> dict[str, Any]:
         """meta.json, or RunFolderError if this is no run folder of this version."""
@@ -66,10 +75,15 @@ class RunFolder:
             raise RunFolderError(f"{self.path} is no run folder: it has no meta.json") from None
         except orjson.JSONDecodeError:
             raise RunFolderError(f"{self.meta_file} is no JSON") from None
+        except OSError as error:
+            raise RunFolderError(f"{self.meta_file} cannot be read: {error.strerror}") from None
         if not isinstance(meta, dict) or "schema" not in meta:
             raise RunFolderError(f"{self.meta_file} was not written by mjfl")
         if meta["schema"] != SCHEMA:
             raise RunFolderError(f"{self.path} has schema {meta['schema']!r}; this version reads schema {SCHEMA}")
+        wrong = [key for key, kind in _NEEDED.items() if not isinstance(meta.get(key), kind)]
+        if wrong:
+            raise RunFolderError(f"{self.meta_file} was not written by mjfl: {wrong[0]!r} is missing or wrong")
         return meta
 
     def write_meta(self, meta: Mapping[str, Any]) -> None:
@@ -81,13 +95,18 @@ class RunFolder:
     def status(self) -> str:
         """As in meta.json; a run that nobody is writing any more has stopped."""
         status = str(self.meta().get("status", ""))
-        if status != "running":
-            return status
+        return "stopped" if status == "running" and not self._is_locked() else status
+
+    def _is_locked(self) -> bool:
+        """Asked without writing: others' runs and read-only disks can be listed too."""
         try:
-            with self.locked():
-                return "stopped"
-        except RunFolderError:
-            return status
+            with (self.path / ".lock").open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -3,7 +3,6 @@
 import multiprocessing
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor
@@ -18,7 +17,8 @@ from pathlib import Path
 from mjfl import app
 from mjfl.assembly import resolved
 from mjfl.config import load, schema
-from mjfl.errors import ConfigError, RunFailed, RunFolderError
+from mjfl.errors import ConfigError, MjflError, RunFailed, RunFolderError
+from mjfl.processes import Workers, prepare_worker, started_deaf
 from mjfl.results.folder import RunFolder, config_hash, runs_in
 from mjfl.scheduling.base import Step
 from mjfl.studies.grid import Point
@@ -112,16 +112,16 @@ def _in_processes(
     wait: Callable[[Task, Step], None],
 ) -> list[Result]:
     results: dict[int, Result] = {}
-    spawn = multiprocessing.get_context("spawn")
     waiting = list(enumerate(tasks))[::-1]
     futures: dict[Future[Result], int] = {}
-    told: Told = spawn.SimpleQueue()
-    with _terminated_like_interrupted(), ProcessPoolExecutor(processes, spawn, _prepare_worker, (told,)) as pool:
+    told: Told = Workers().SimpleQueue()
+    with _terminated_like_interrupted(), ProcessPoolExecutor(processes, Workers(), _prepare_worker, (told,)) as pool:
         try:
             while waiting or futures:
                 while waiting and len(futures) < processes:  # no more: what the pool has taken it also starts
                     i, task = waiting.pop()
-                    futures[pool.submit(_run_in_worker, i, task, out, known.get(task.hash))] = i
+                    with started_deaf():
+                        futures[pool.submit(_run_in_worker, i, task, out, known.get(task.hash))] = i
                 ended = first_of(futures, _TOLD_EVERY_SECONDS, FIRST_COMPLETED).done
                 while not told.empty():
                     i, step = told.get()
@@ -143,18 +143,9 @@ def _in_processes(
 
 
 def _prepare_worker(told: Told) -> None:
-    """A worker listens to Ctrl-C only while it runs something, and ends when the sweep's process is gone."""
     global _told  # a queue reaches a worker at its start only
     _told = told
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=watch, daemon=True).start()
+    prepare_worker()
 
 
 def _stop_workers() -> None:
@@ -194,5 +185,7 @@ def _run_one(task: Task, out: Path, folder: RunFolder | None, wait: Callable[[St
             return Result(task, folder, folder.meta()["status"], skipped=True)
         folder = folder or app.create(task.config, out)
         return Result(task, folder, app.execute(folder, task.config, wait=wait).reason)
+    except MjflError as error:
+        return Result(task, folder, "failed", str(error))
     except Exception as error:  # one run must not end the others
         return Result(task, folder, "failed", f"{type(error).__name__}: {error}")

@@ -1,6 +1,5 @@
 """The devices of a round spread over processes, one thread each: the same numbers as one after another."""
 
-import multiprocessing
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -19,9 +18,11 @@ from mjfl.learning.training.sequential import Sequential
 from mjfl.learning.training.step import Precision
 from mjfl.learning.training.task import Task
 from mjfl.learning.training.trainer import LocalUpdate
+from mjfl.processes import Workers, prepare_worker, started_deaf
 
 Answer = tuple[npt.NDArray[np.floating], int, float]
 
+_KILLED = "a training process was killed; resume the run to go on"
 _CPU = torch.device("cpu")
 _here: list[Sequential] = []  # a worker's own trainer
 
@@ -32,9 +33,7 @@ class Pooled:
     def __init__(self, tasks: Sequence[Task], precision: Precision, processes: int) -> None:
         torch.set_num_threads(1)
         self._own = Sequential(tasks, _CPU, precision)
-        self._pool = ProcessPoolExecutor(
-            processes, multiprocessing.get_context("spawn"), initializer=_begin, initargs=(tasks, precision)
-        )
+        self._pool = ProcessPoolExecutor(processes, Workers(), initializer=_begin, initargs=(tasks, precision))
 
     def initial(self, job: int) -> Tensor:
         return self._own.initial(job)
@@ -44,7 +43,11 @@ class Pooled:
 
     def train(self, job: int, round: int, devices: Ints, weights: Tensor) -> "PooledRound":
         given = weights.numpy()
-        return PooledRound([self._pool.submit(_work, job, round, k, given) for k in devices.tolist()])
+        try:
+            with started_deaf():
+                return PooledRound([self._pool.submit(_work, job, round, k, given) for k in devices.tolist()])
+        except BrokenProcessPool:
+            raise RunFailed(_KILLED) from None
 
     def score(self, job: int, weights: Tensor) -> Progress:
         return self._own.score(job, weights)
@@ -58,11 +61,12 @@ class PooledRound:
         try:
             arrived = [self.answers[slot].result() for slot in slots]
         except BrokenProcessPool:
-            raise RunFailed("a training process was killed; resume the run to go on") from None
+            raise RunFailed(_KILLED) from None
         return [LocalUpdate(torch.from_numpy(vector), samples, loss) for vector, samples, loss in arrived]
 
 
 def _begin(tasks: Sequence[Task], precision: Precision) -> None:
+    prepare_worker()
     torch.set_num_threads(1)
     _here.append(Sequential(tasks, _CPU, precision))
 

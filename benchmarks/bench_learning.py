@@ -225,7 +225,7 @@ def main() -> None:
     parser.add_argument("--models", help="default: all on CUDA, lenet-5 and cnn-b on a CPU")
     parser.add_argument("--groups", default="a,b", help="groups of the paper whose whole rounds are timed on CUDA")
     parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--variants", action="store_true", help="also compiled by torch.compile")
     arguments = parser.parse_args()
     names = arguments.models or (",".join(c.model for c in CASES) if torch.cuda.is_available() else "lenet-5,cnn-b")

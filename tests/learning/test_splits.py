@@ -322,7 +322,7 @@ def test_show_prints_tables_and_draws(shown: Path) -> None:
     picture = shown.with_name("split.png")
     result = CliRunner().invoke(data_commands, ["show", str(shown), "--rows", "4", "--picture", str(picture)])
     assert result.exit_code == 0, result.output
-    assert "one: digits, 10 devices with 149 to 150 images of 10 to 10 classes" in result.output
+    assert "one: digits, 10 devices with 149 to 150 images of 10 classes" in result.output
     assert "and 6 more devices; --rows 10 shows them" in result.output
     assert picture.read_bytes().startswith(b"\x89PNG")
     wrong = CliRunner().invoke(data_commands, ["show", str(shown), "--picture", "split.tiff9"])

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from mjfl.domain.arrays import Ints
 from mjfl.errors import ConfigError
 from mjfl.learning.federation import Federated
 
@@ -16,7 +18,7 @@ def show(name: str, federated: Federated, rows: int, console: Console) -> None:
     split, dataset = federated
     counts = split.table(dataset.train_labels, dataset.classes)
     kinds = (counts > 0).sum(axis=1)
-    sizes = f"{split.sizes.min()} to {split.sizes.max()} images of {kinds.min()} to {kinds.max()} classes"
+    sizes = f"{_range(split.sizes)} images of {_range(kinds)} classes"
     console.print(f"{name}: {dataset.name}, {split.devices} devices with {sizes}", soft_wrap=True)
     table = Table(box=None)
     for column in ("device", "images", *map(str, range(dataset.classes))):
@@ -28,6 +30,11 @@ def show(name: str, federated: Federated, rows: int, console: Console) -> None:
         console.print(f"and {split.devices - rows} more devices; --rows {split.devices} shows them", soft_wrap=True)
 
 
+def _range(numbers: Ints) -> str:
+    low, high = int(numbers.min()), int(numbers.max())
+    return str(low) if low == high else f"{low} to {high}"
+
+
 def draw(splits: Mapping[str, Federated], path: Path) -> None:
     """A heat map devices x classes for each job, one below the other."""
     from matplotlib.figure import Figure
@@ -36,7 +43,8 @@ def draw(splits: Mapping[str, Federated], path: Path) -> None:
     panels = figure.subplots(len(splits), squeeze=False)[:, 0]
     for panel, (name, (split, dataset)) in zip(panels, splits.items(), strict=True):
         counts = split.table(dataset.train_labels, dataset.classes)
-        image = panel.imshow(counts.T, aspect="auto", interpolation="nearest", cmap="viridis")
+        held = np.ma.masked_equal(counts.T, 0)  # white where there is nothing
+        image = panel.imshow(held, aspect="auto", interpolation="nearest", cmap="viridis_r", vmin=0)
         panel.set(title=f"{name} ({dataset.name})", xlabel="device", ylabel="class")
         figure.colorbar(image, ax=panel, label="images")
     try:

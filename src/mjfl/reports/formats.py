@@ -40,6 +40,11 @@ def number(value: float | None) -> str:
     return f"{value:.3f}" if size >= 0.001 else f"{value:.1e}"
 
 
+def accuracy(value: float | None) -> str:
+    """Three decimals: targets are said in as many."""
+    return "–" if value is None else f"{value:.3f}"
+
+
 def percent(value: float) -> str:
     return f"{100 * value:.0f} %" if value >= 0.0995 or value == 0 else f"{100 * value:.1f} %"
 

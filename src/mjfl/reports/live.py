@@ -109,7 +109,7 @@ class LiveRun:
                 job.name,
                 f"{job.rounds}/{job.rounds + left[job.name]}" if not job.ended else f"{job.rounds} {job.ended}",
                 formats.number(job.loss),
-                formats.number(job.accuracy),
+                formats.accuracy(job.accuracy),
                 formats.target(job.target),
                 formats.number(job.unfairness),
                 formats.number(job.cost),
@@ -140,7 +140,7 @@ def _print_remark(console: Console, event: Mapping[str, Any]) -> None:
 
 def _learned(job: JobSummary) -> str:
     loss = f"loss {formats.number(job.loss)}"
-    return loss if job.accuracy is None else f"{loss}, accuracy {formats.number(job.accuracy)}"
+    return loss if job.accuracy is None else f"{loss}, accuracy {formats.accuracy(job.accuracy)}"
 
 
 def rounds_left(job: JobSummary) -> int:

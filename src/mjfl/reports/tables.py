@@ -55,7 +55,7 @@ def _learned(run: RunSummary, title: str) -> Table:
             str(job.rounds),
             str(job.failed_rounds),
             formats.number(job.loss),
-            formats.number(job.accuracy),
+            formats.accuracy(job.accuracy),
             formats.target(job.target),
             _time_to_target(job),
         )

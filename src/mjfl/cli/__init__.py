@@ -125,7 +125,7 @@ def run(
 
 @commands.command()
 def sweep(
-    config: Annotated[Path, typer.Argument(help="A TOML file with a [sweep] table.")],
+    config: Annotated[Path, typer.Argument(help="A TOML file with a table named sweep.")],
     settings: Settings = None,
     out: Out = None,
     processes: Annotated[int, typer.Option("-j", "--processes", min=1, max=1024, help="Runs at a time.")] = 1,

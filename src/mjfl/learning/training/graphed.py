@@ -16,6 +16,7 @@ from torch import Tensor
 
 from mjfl.domain.arrays import Ints
 from mjfl.domain.job import Progress
+from mjfl.errors import RunFailed
 from mjfl.learning.training.evaluate import evaluate
 from mjfl.learning.training.flat import FlatModel
 from mjfl.learning.training.step import Precision, dtype_of, train_step, try_out
@@ -138,7 +139,8 @@ class _GraphedJob:
             except torch.cuda.OutOfMemoryError:
                 torch.cuda.empty_cache()
                 if not self._lanes:
-                    raise
+                    problem = f"job {self._task.name!r}: the GPU's memory does not hold the training of one device"
+                    raise RunFailed(f'{problem}; a smaller batch_size may help, or learner.device = "cpu"') from None
                 self._layout = replace(self._layout, lanes=len(self._lanes))
                 self._warn(
                     f"job {self._task.name!r}: the GPU's memory holds {len(self._lanes)} devices at once, not {wanted}"

@@ -13,6 +13,12 @@ from mjfl.errors import ConfigError
 CASES: list[tuple[dict[str, Any], str]] = [
     ({"sede": 1}, r"sede: unknown key; did you mean 'seed'"),
     ({"fleet__devics": 1}, r"fleet.devics: unknown key; did you mean 'devices'"),
+    (
+        {"defaults__partition": {"kind": "classes", "clases_per_device": 2}},
+        r"defaults.partition.clases_per_device: unknown key; did you mean 'classes_per_device'",
+    ),
+    ({"scheduler": "exact"}, r"""scheduler: is 'exact'; a table is needed, such as scheduler = { kind = "exact" }"""),
+    ({"fleet": 3}, r"fleet: is 3; a table is needed"),
     ({"jobs__1__max_round": 1}, r"jobs.1.max_round: unknown key; did you mean 'max_rounds'"),
     ({"schema": 2}, r"schema: is 2. .*1"),
     ({"seed": "one"}, r"seed: is 'one'.*integer"),

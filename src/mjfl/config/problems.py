@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from mjfl.config import learning_schema, schema
 
 _SHOWN = 60
+_OF_KINDS = ("learner", "scheduler", "profile", "availability", "partition", "optimizer")
 
 
 def problems(error: ValidationError, tables: Any, defaults: dict[str, Any]) -> str:
@@ -31,6 +32,8 @@ def _place(loc: Iterable[int | str], tables: Any) -> tuple[list[str], Any]:
             value = value[str(step)]
         elif isinstance(value, list) and isinstance(step, int) and step < len(value):
             value = value[step]
+        elif isinstance(value, dict) and value.get("kind") == step:
+            continue  # pydantic names the kind of a table, too
         elif isinstance(value, dict) and isinstance(step, str) and step in _field_names():
             value = None  # a key that is missing
         else:
@@ -51,11 +54,17 @@ def _sentence(finding: Any, path: list[str], value: Any) -> str:
     if kind == "union_tag_invalid":
         tag, expected = finding["ctx"]["tag"], finding["ctx"]["expected_tags"]
         return f"{tag!r} is no kind of it; allowed: {expected.replace(chr(39), '')}"
+    if kind in ("model_type", "model_attributes_type", "dict_type"):
+        example = f', such as {path[-1]} = {{ kind = "{value}" }}' if path[-1:] and path[-1] in _OF_KINDS else ""
+        return f"is {_shown(value)}; a table is needed{example}"
     if kind == "value_error":
         return str(finding["ctx"]["error"])
+    return f"is {_shown(value)}. {message}"
+
+
+def _shown(value: Any) -> str:
     shown = repr(value)
-    shown = shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "..."
-    return f"is {shown}. {message}"
+    return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "..."
 
 
 def _same(path: list[str], value: Any, defaults: Any) -> bool:

@@ -45,9 +45,12 @@ def _npz(path: Path) -> Split:
 def _columns(path: Path) -> Split:
     table = columns.read(path, ("device", "index"), "path")
     device, samples = (_whole(table[name], f"{path}: {name}") for name in ("device", "index"))
-    if device.min() < 0 or device.max() >= len(device):
-        problem = f"{path} names devices from {device.min()} to {device.max()} in {len(device)} rows; they count from 0"
-        raise ConfigError(problem, path="path")
+    if device.min() < 0:
+        raise ConfigError(f"{path} names device {device.min()}; they count from 0", path="path")
+    if device.max() >= len(device):
+        present = np.unique(device)
+        gap = int(np.flatnonzero(present != np.arange(len(present)))[0])
+        raise ConfigError(f"{path} leaves device {gap} without data, and names device {device.max()}", path="path")
     order = np.argsort(device, kind="stable")
     return Split(np.concatenate([[0], np.cumsum(np.bincount(device))]), samples[order])
 

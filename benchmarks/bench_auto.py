@@ -1,7 +1,7 @@
 """Auto: is it as good as the better of its two, what does the rehearsal cost, and do tuned weights pay?
 
 Prints scores and times to targets in simulated time, and CPU seconds of this process; `--seeds 4` and `--only score`
-or `--only weights` or `--only million` change what is run, and `--setting estimated` which scores.
+or `weights`, `preparation`, `million` change what is run, and `--setting estimated` which scores.
 """
 
 import argparse
@@ -121,10 +121,28 @@ def million() -> None:
     print(f"\n1,000,000 devices, n = 100: first decision {spent[0]:.1f} s, later ones {later:.0f} ms")
 
 
+def preparation() -> None:
+    """CPU seconds before the first round."""
+    print(f"\n{'devices':>8}{'a round':>9}{'jobs':>6}{'given weights, s':>18}{'tuned, s':>10}")
+    for devices, size, jobs in ((100, 10, 3), (1000, 100, 3), (1000, 100, 6), (1000, 300, 3), (100_000, 100, 3)):
+        tables = {
+            "fleet": {"devices": devices},
+            "defaults": {"devices_per_round": size, "max_rounds": 200},
+            "jobs": [{"name": f"job{i}", "work": 1.0 + i % 3} for i in range(jobs)],
+        }
+        problem, spent = assemble(load.check(tables)).problem, []
+        Auto().prepare(problem)  # torch is loaded
+        for scheduler in (Auto(), Auto(weights="tuned")):
+            start = time.process_time()
+            list(scheduler.groundwork(problem))
+            spent.append(time.process_time() - start)
+        print(f"{devices:>8}{size:>9}{jobs:>6}{spent[0]:18.1f}{spent[1]:10.1f}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=4)
-    parser.add_argument("--only", choices=("score", "weights", "million"))
+    parser.add_argument("--only", choices=("score", "weights", "preparation", "million"))
     parser.add_argument("--setting", choices=SETTINGS)
     asked = parser.parse_args()
     seeds = range(1, asked.seeds + 1)
@@ -132,6 +150,8 @@ def main() -> None:
         scores(seeds, [asked.setting] if asked.setting else list(SETTINGS))
     if asked.only in (None, "weights"):
         weights(seeds)
+    if asked.only in (None, "preparation"):
+        preparation()
     if asked.only in (None, "million"):
         million()
 

@@ -118,7 +118,10 @@ def _scheduling_compared(title: str, groups: Sequence[Group]) -> Table:
     columns = ["", "seeds", "rounds", "score", *(["after warm-up"] if warmed_up else []), "T/Tref", "ΣT", "time"]
     columns += [*(["all at target"] if aims else []), "unfairness", "coverage", "ms/decision"]
     table = _table(title, columns)
-    for group in groups:
+    all_at_target = _in_one_unit(
+        [statistics.reached([run.seconds_to_targets for run in group.runs]) for group in groups]
+    )
+    for group, reached in zip(groups, all_at_target, strict=True):
         runs = group.runs
         table.add_row(
             group.label,
@@ -129,7 +132,7 @@ def _scheduling_compared(title: str, groups: Sequence[Group]) -> Table:
             _estimated([run.relative_round_seconds for run in runs]),
             formats.seconds(statistics.estimate([run.round_seconds for run in runs]).mean),
             formats.seconds(statistics.estimate([run.sim_seconds for run in runs]).mean),
-            *([formats.reached(statistics.reached([run.seconds_to_targets for run in runs]))] if aims else []),
+            *([reached] if aims else []),
             formats.estimate(statistics.estimate([run.unfairness for run in runs])),
             formats.percent(statistics.estimate([run.coverage for run in runs]).mean),
             formats.number(statistics.estimate([run.mean_decision_ms for run in runs]).mean),
@@ -143,8 +146,12 @@ def _estimated(values: Sequence[float | None]) -> str:
 
 
 def _reached(name: str, groups: Sequence[Group]) -> list[str]:
-    """A job's cells, all in the unit that suits the fastest."""
-    found = [_times_to_target(name, group.runs) for group in groups]
+    """A job's cells."""
+    return _in_one_unit([_times_to_target(name, group.runs) for group in groups])
+
+
+def _in_one_unit(found: Sequence[statistics.Reached | None]) -> list[str]:
+    """Cells of a column, all in the unit that suits the fastest."""
     medians = [times.median for times in found if times is not None and math.isfinite(times.median)]
     return ["–" if times is None else formats.reached(times, min(medians, default=None)) for times in found]
 

@@ -17,7 +17,6 @@ from mjfl.testing.problems import problem_of, situation
 
 SIZES = ((100, 10), (10_000, 100), (1_000_000, 100))
 BY_LOSSES = {"oort", "power_of_choice"}
-SLOW = {"rlds", "auto"}  # they learn first: see their own benchmarks
 
 
 OPTIONS = {"dnn": {"initial": 0}}  # no plans by chance at first, which cost nothing
@@ -51,7 +50,7 @@ def heard_of(devices: Ints, rng: np.random.Generator) -> Outcome:
 
 
 def main() -> None:
-    names = sys.argv[1:] or [name for name in catalog.own_names() if name not in SLOW]
+    names = sys.argv[1:] or catalog.own_names()
     print(f"{'':16}" + "".join(f"{f'K={devices:,} n={size}':>22}" for devices, size in SIZES))
     for name in names:
         cells = [milliseconds(name, devices, size, 20 if devices < 10**6 else 5) for devices, size in SIZES]

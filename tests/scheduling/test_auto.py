@@ -157,11 +157,11 @@ def test_small_and_equal_fleets(devices: int, size: int, alike: bool, weights: s
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"rounds": 0}, "scheduler.rounds.*at least 1"),
+        ({"rounds": 0}, "scheduler.rounds.*a number from 1"),
         ({"weights": "best"}, "scheduler.weights.*'given' or 'tuned'"),
         ({"data": "iid"}, "scheduler.data.*'unknown', 'independent' or 'correlated'"),
         ({"bods": {"windw": 3}}, r"scheduler.bods.windw.*did you mean 'window'"),
-        ({"bods": {"window": 0}}, r"scheduler.bods.window.*at least 1"),
+        ({"bods": {"window": 0}}, r"scheduler.bods.window.*a number from 1"),
         ({"rlds": {"policy": "nowhere.safetensors"}}, r"scheduler.rlds.policy.*nowhere"),
         ({"weights": "tuned", "bods": {"faithful": True}}, "scheduler.weights.*printed forms"),
         ({"round": 1}, "did you mean 'rounds'"),

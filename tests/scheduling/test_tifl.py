@@ -141,5 +141,5 @@ def test_a_run_is_faster_than_chance_and_reaches_all() -> None:
 
 @pytest.mark.parametrize("option", ["tiers", "interval"])
 def test_wrong_options_are_named(option: str) -> None:
-    with pytest.raises(ConfigError, match=rf"scheduler.{option}: is 0; a whole number from 1"):
+    with pytest.raises(ConfigError, match=rf"scheduler.{option}: is 0; a number from 1"):
         catalog.make("tifl", {option: 0})

@@ -14,10 +14,8 @@ from mjfl.domain.events import (
     DeviceFinished,
     Event,
     JobFinished,
-    RoundFinished,
     RoundStarted,
     RunFinished,
-    RunStarted,
     SchedulerRemark,
 )
 from mjfl.domain.plan import Plan
@@ -26,6 +24,7 @@ from mjfl.domain.situation import Active, Outcome, Situation
 from mjfl.engine import checkpoint
 from mjfl.engine.backend import Backend, NothingToWaitFor, Reply
 from mjfl.engine.learner import Learner
+from mjfl.engine.records import round_finished, run_started
 from mjfl.engine.scoring import yardsticks
 from mjfl.engine.state import Aggregated, JobState, RoundState, begin
 from mjfl.errors import RunFailed
@@ -61,7 +60,7 @@ class Engine:
         state = self.current
         if not state.begun:
             state.begun = True
-            yield [self._run_started()]
+            yield [run_started(self.problem, state, self.scheduler.name, self.backend.now)]
         while not state.ended:
             if (waiting := self._candidates()) and (started := self._start_rounds(waiting)):
                 yield started
@@ -211,7 +210,8 @@ class Engine:
     def _finish_round(self, state: JobState, round: RoundState) -> list[Event]:
         job, now = state.job, self.backend.now
         aggregated = self._aggregate(state, round)  # step 6
-        event = self._round_finished(state, round, aggregated)
+        others = [s.current.planned_cost for s in self.current.jobs if s.current is not None and s is not state]
+        event = round_finished(self.problem.cost, state, round, aggregated, sum(others), now)
         state.current = None
         state.ready_since = now
         self.current.rounds += 1
@@ -260,35 +260,6 @@ class Engine:
         state.progress = progress or state.progress
         return Aggregated(used, rejected, losses, progress, failed=False)
 
-    def _round_finished(self, state: JobState, round: RoundState, aggregated: Aggregated) -> RoundFinished:
-        job, model = state.job, self.problem.cost
-        seconds = self.backend.now - round.active.started
-        unfairness = state.counts.unfairness
-        weighed = unfairness / state.counts.mean_after(0) if model.variance == "per-mean" else unfairness
-        cost = model.round_cost(job.index, seconds, weighed)
-        others = [s.current.planned_cost for s in self.current.jobs if s.current is not None and s is not state]
-        members = round.plan.devices[aggregated.used]
-        fresh = aggregated.progress or (state.progress if aggregated.failed else None)
-        return RoundFinished(
-            self.backend.now,
-            job.name,
-            state.round,
-            members.tolist(),
-            round.plan.devices[aggregated.rejected].tolist(),
-            aggregated.failed,
-            seconds,
-            model.weights[job.index].time_weight * seconds,
-            unfairness,
-            cost,
-            cost + sum(others),
-            round.planned_cost,
-            round.exact_cost,
-            round.random_cost,
-            fresh.loss if fresh is not None else None,
-            fresh.accuracy if fresh is not None else None,
-            int(job.samples[members].sum()),
-        )
-
     def _end(self, state: JobState, reason: str) -> list[Event]:
         state.ended = reason
         now = self.backend.now
@@ -310,24 +281,6 @@ class Engine:
     def _give_up(self, waiting: list[JobState]) -> list[Event]:
         """Nobody will ever come: end the job that has waited longest; another may need fewer devices."""
         return self._end(waiting[0], "starved")
-
-    def _run_started(self) -> Event:
-        jobs: list[dict[str, object]] = [
-            {
-                "name": s.job.name,
-                "devices_per_round": s.job.devices_per_round,
-                "max_rounds": s.job.max_rounds,
-                "target": None if s.job.target is None else {s.job.target.metric: s.job.target.value},
-                "stops_at_target": self.problem.rules.stop_at_target,
-                "starts_at": s.job.starts_at,
-                "reference_seconds": s.costs.times.mean_slowest_of_random(s.job.devices_per_round),
-                "time_weight": self.problem.cost.weights[s.job.index].time_weight,
-                "fairness_weight": self.problem.cost.weights[s.job.index].fairness_weight,
-                "loss": s.progress.loss,
-            }
-            for s in self.current.jobs
-        ]
-        return RunStarted(self.backend.now, self.problem.devices, jobs, self.scheduler.name, self.problem.seed)
 
     def _run_finished(self) -> Event:
         reasons = {s.ended for s in self.current.jobs}

@@ -9,6 +9,7 @@ from typing import Any
 from mjfl.domain.arrays import Ints
 from mjfl.domain.problem import Problem
 from mjfl.domain.situation import Outcome, Situation
+from mjfl.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,14 @@ class Scheduler(ABC):
     def name(self) -> str:
         """As in the TOML."""
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(self).__name__).lower()
+
+    def require(self, **ranges: tuple[float, float]) -> None:
+        """For `__post_init__`: each of these options must lie in its range, ends included."""
+        for name, (low, high) in ranges.items():
+            value = getattr(self, name)
+            if not low <= value <= high:
+                problem = f"is {value}; a number from {low:g} to {high:g} is needed"
+                raise ConfigError(problem, path=f"scheduler.{name}")
 
     def groundwork(self, problem: Problem) -> Iterable[Step]:
         """Work that takes minutes and is done at most once, such as training: iterating does it, before `prepare`.

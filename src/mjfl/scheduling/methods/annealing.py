@@ -20,8 +20,7 @@ class Annealing(Scheduler):
     final_temperature: float = 0.001  # as a share of the first
 
     def __post_init__(self) -> None:
-        if not 1 <= self.steps <= 10**7:
-            raise ConfigError(f"is {self.steps}; at least 1 is needed, at most 10000000", path="scheduler.steps")
+        self.require(steps=(1, 10**7))
         if not 0 < self.final_temperature <= 1:
             raise ConfigError(
                 f"is {self.final_temperature}; a share in (0, 1] is needed", path="scheduler.final_temperature"

@@ -46,8 +46,7 @@ class Auto(Scheduler):
     rlds: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        if not 1 <= self.rounds <= 1000:
-            raise ConfigError(f"is {self.rounds}; at least 1 is needed, at most 1000", path="scheduler.rounds")
+        self.require(rounds=(1, 1000))
         for name, allowed in (("weights", ("given", "tuned")), ("data", ("unknown", *get_args(Assumed)))):
             if getattr(self, name) not in allowed:
                 problem = f"is {getattr(self, name)!r}; one of {', '.join(allowed)} is needed"

@@ -17,7 +17,6 @@ from mjfl.domain.cost import PlanCosts
 from mjfl.domain.problem import Problem
 from mjfl.domain.situation import Outcome, Situation
 from mjfl.domain.times import DeviceTimes
-from mjfl.errors import ConfigError
 from mjfl.scheduling.base import Scheduler
 from mjfl.scheduling.candidates import random_plans, smallest, swapped
 from mjfl.scheduling.skyband import frontier
@@ -110,10 +109,7 @@ class Bods(Scheduler):
     initial: int = 20  # random plans to begin with, in the printed form
 
     def __post_init__(self) -> None:
-        for name, most in (("candidates", 10**4), ("shortlist", 10**4), ("window", 2000), ("initial", 2000)):
-            if not 1 <= getattr(self, name) <= most:
-                problem = f"is {getattr(self, name)}; at least 1 is needed, at most {most}"
-                raise ConfigError(problem, path=f"scheduler.{name}")
+        self.require(candidates=(1, 10**4), shortlist=(1, 10**4), window=(1, 2000), initial=(1, 2000))
 
     def prepare(self, problem: Problem) -> None:
         self._observed = [Observations() for _ in problem.jobs]

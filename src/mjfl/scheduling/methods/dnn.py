@@ -19,7 +19,6 @@ from mjfl.domain import keyed
 from mjfl.domain.arrays import Floats, Ints
 from mjfl.domain.problem import Problem
 from mjfl.domain.situation import Outcome, Situation
-from mjfl.errors import ConfigError
 from mjfl.scheduling.bands import Bands, band_of
 from mjfl.scheduling.base import Scheduler
 from mjfl.scheduling.candidates import smallest, swapped
@@ -30,15 +29,6 @@ _FEATURES = 6
 _LONGEST = 3  # waits that are looked at one by one
 _MOST = 20.0  # units of cost: more counts as that much
 _CLIMBS, _STARTS, _SWAPPED = 2, 5, 3  # how often the best are varied, how many of them, devices exchanged at most
-_RANGES = {
-    "candidates": (1, 10**5),
-    "hidden": (1, 1000),
-    "window": (1, 10**5),
-    "initial": (0, 10**6),
-    "steps": (1, 10**4),
-    "exploration": (0.0, 1.0),
-    "learning_rate": (1e-9, 1.0),
-}
 
 
 @dataclass
@@ -52,10 +42,15 @@ class Dnn(Scheduler):
     learning_rate: float = 0.005
 
     def __post_init__(self) -> None:
-        for name, (low, high) in _RANGES.items():
-            if not low <= getattr(self, name) <= high:
-                problem = f"is {getattr(self, name)}; a number from {low:g} to {high:g} is needed"
-                raise ConfigError(problem, path=f"scheduler.{name}")
+        self.require(
+            candidates=(1, 10**5),
+            hidden=(1, 1000),
+            window=(1, 10**5),
+            initial=(0, 10**6),
+            steps=(1, 10**4),
+            exploration=(0.0, 1.0),
+            learning_rate=(1e-9, 1.0),
+        )
 
     def prepare(self, problem: Problem) -> None:
         rng = keyed.generator(keyed.key(problem.seed, "dnn"))

@@ -17,8 +17,7 @@ class Fedcs(Scheduler):
     deadline: float = 0.75  # as a quantile of the fleet's expected times; 1 is no deadline
 
     def __post_init__(self) -> None:
-        if not 1 <= self.pool <= 1e6:
-            raise ConfigError(f"is {self.pool}; a pool of at least 1 plan size is needed", path="scheduler.pool")
+        self.require(pool=(1, 1e6))
         if not 0 < self.deadline <= 1:
             raise ConfigError(f"is {self.deadline}; a quantile in (0, 1] is needed", path="scheduler.deadline")
 

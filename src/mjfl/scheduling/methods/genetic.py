@@ -10,7 +10,6 @@ import numpy as np
 
 from mjfl.domain.arrays import Floats, Ints
 from mjfl.domain.situation import Situation
-from mjfl.errors import ConfigError
 from mjfl.scheduling.base import Scheduler
 from mjfl.scheduling.candidates import random_plans, smallest
 
@@ -24,13 +23,7 @@ class Genetic(Scheduler):
     mutation: float = 0.2
 
     def __post_init__(self) -> None:
-        for name, low, high in (("population", 2, 10**5), ("generations", 1, 10**6)):
-            if not low <= getattr(self, name) <= high:
-                problem = f"is {getattr(self, name)}; at least {low} is needed, at most {high}"
-                raise ConfigError(problem, path=f"scheduler.{name}")
-        for name in ("crossover", "mutation"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"is {getattr(self, name)}; a chance in [0, 1] is needed", path=f"scheduler.{name}")
+        self.require(population=(2, 10**5), generations=(1, 10**6), crossover=(0, 1), mutation=(0, 1))
 
     def select(self, now: Situation) -> Ints:
         plans = random_plans(now.available, now.size, self.population, now.rng)

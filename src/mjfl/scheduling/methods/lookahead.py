@@ -23,7 +23,6 @@ from mjfl.domain.cost import PlanCosts
 from mjfl.domain.problem import Problem
 from mjfl.domain.situation import Outcome, Situation
 from mjfl.domain.times import DeviceTimes
-from mjfl.errors import ConfigError
 from mjfl.scheduling.base import Scheduler
 from mjfl.scheduling.priced import cheapest_plan
 from mjfl.scheduling.reported import usable_losses
@@ -44,10 +43,7 @@ class Lookahead(Scheduler):
     curiosity: float = 0.2
 
     def __post_init__(self) -> None:
-        for name, least in (("waiting", 1.0), ("first", 0.0), ("last", 1e-6), ("curiosity", 0.0)):
-            if not least <= getattr(self, name) <= 1e6:
-                problem = f"is {getattr(self, name)}; a number from {least:g} to 1e6 is needed"
-                raise ConfigError(problem, path=f"scheduler.{name}")
+        self.require(waiting=(1, 1e6), first=(0, 1e6), last=(1e-6, 1e6), curiosity=(0, 1e6))
 
     def prepare(self, problem: Problem) -> None:
         self._laws: list[Law | None] = [None] * len(problem.jobs)

@@ -26,24 +26,12 @@ import numpy as np
 from mjfl.domain.arrays import Floats, Ints
 from mjfl.domain.problem import Problem
 from mjfl.domain.situation import Outcome, Situation
-from mjfl.errors import ConfigError
 from mjfl.scheduling.base import Scheduler
 from mjfl.scheduling.candidates import drawn_by_weight, largest
 from mjfl.scheduling.reported import Reported
 
 _EXPLORED_AMONG = 5  # likely devices for each that explores
 _FLAT, _STEEP = 0.1, 5.0  # change of utility, as a share of what it was
-_RANGES = {  # of the options
-    "exploration": (0.0, 1.0),
-    "exploration_decay": (0.0, 1.0),
-    "least_exploration": (0.0, 1.0),
-    "clip": (0.0, 1.0),
-    "cut_off": (0.0, 1.0),
-    "penalty": (0.0, 100.0),
-    "pace": (0.0, 100.0),
-    "pace_step": (0.0, 100.0),
-    "window": (1, 10**6),
-}
 
 
 @dataclass
@@ -69,10 +57,17 @@ class Oort(Scheduler):
     window: int = 20  # rounds that the pacer compares
 
     def __post_init__(self) -> None:
-        for name, (low, high) in _RANGES.items():
-            if not low <= getattr(self, name) <= high:
-                problem = f"is {getattr(self, name)}; a number from {low:g} to {high:g} is needed"
-                raise ConfigError(problem, path=f"scheduler.{name}")
+        self.require(
+            exploration=(0.0, 1.0),
+            exploration_decay=(0.0, 1.0),
+            least_exploration=(0.0, 1.0),
+            clip=(0.0, 1.0),
+            cut_off=(0.0, 1.0),
+            penalty=(0.0, 100.0),
+            pace=(0.0, 100.0),
+            pace_step=(0.0, 100.0),
+            window=(1, 10**6),
+        )
 
     def prepare(self, problem: Problem) -> None:
         self._samples = [job.samples for job in problem.jobs]

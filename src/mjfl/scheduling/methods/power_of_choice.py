@@ -17,7 +17,6 @@ import numpy as np
 from mjfl.domain.arrays import Ints
 from mjfl.domain.problem import Problem
 from mjfl.domain.situation import Outcome, Situation
-from mjfl.errors import ConfigError
 from mjfl.scheduling.base import Scheduler
 from mjfl.scheduling.candidates import drawn_by_weight
 from mjfl.scheduling.reported import Reported
@@ -28,8 +27,7 @@ class PowerOfChoice(Scheduler):
     pool: float = 2.0  # the paper's d: candidates, in units of the plan's size
 
     def __post_init__(self) -> None:
-        if not 1 <= self.pool <= 1e6:
-            raise ConfigError(f"is {self.pool}; a pool of 1 to 1e6 plan sizes is needed", path="scheduler.pool")
+        self.require(pool=(1, 1e6))
 
     def prepare(self, problem: Problem) -> None:
         self._reported = [Reported(problem.devices) for _ in problem.jobs]

@@ -43,8 +43,7 @@ class Rlds(Scheduler):
     learning_rate: float = 1e-4  # of `online`
 
     def __post_init__(self) -> None:
-        if not 0 <= self.exploration <= 1:
-            raise ConfigError(f"is {self.exploration}; a chance from 0 to 1 is needed", path="scheduler.exploration")
+        self.require(exploration=(0, 1))
         if not 0 < self.learning_rate <= 1:
             problem = f"is {self.learning_rate}; a number above 0, at most 1, is needed"
             raise ConfigError(problem, path="scheduler.learning_rate")

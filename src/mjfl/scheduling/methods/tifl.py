@@ -24,7 +24,6 @@ from mjfl.domain.arrays import Floats, Ints
 from mjfl.domain.problem import Problem
 from mjfl.domain.situation import Outcome, Situation
 from mjfl.domain.times import DeviceTimes
-from mjfl.errors import ConfigError
 from mjfl.scheduling.base import Scheduler
 from mjfl.scheduling.candidates import random_plans
 from mjfl.scheduling.reported import usable_losses
@@ -50,10 +49,7 @@ class Tifl(Scheduler):
     interval: int = 10  # rounds after which chances are looked at; the paper's I
 
     def __post_init__(self) -> None:
-        for name, most in (("tiers", 1000), ("interval", 10**6)):
-            if not 1 <= getattr(self, name) <= most:
-                problem = f"is {getattr(self, name)}; a whole number from 1 to {most} is needed"
-                raise ConfigError(problem, path=f"scheduler.{name}")
+        self.require(tiers=(1, 1000), interval=(1, 10**6))
 
     def prepare(self, problem: Problem) -> None:
         unknown = np.full(self.tiers, np.inf)

@@ -76,9 +76,17 @@ def test_run_compares_where_no_scheduler_is_named(config: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "all at target" in done.stdout
     assert mjfl("sweep", "x.toml", cwd=config.parent).stdout.startswith("12 of 12 runs were there already")
-    wrong = mjfl("run", "x.toml", "--set", "seed=7", cwd=config.parent)
-    assert wrong.returncode == 2
-    assert "is swept" in wrong.stderr
+    for settings, said in ((["seed=7"], "is swept"), (["sweep=3"], "x.toml: sweep: is 3; a table is needed")):
+        wrong = mjfl("sweep", "x.toml", "--set", *settings, cwd=config.parent)
+        assert wrong.returncode == 2
+        assert said in wrong.stderr
+
+
+def test_brackets_in_a_path_are_printed_as_they_are(config: Path) -> None:
+    for command in ("run", "sweep"):
+        done = mjfl(command, "x.toml", "--out", "y[/b][z]", cwd=config.parent)
+        assert done.returncode == 0, done.stderr
+        assert "y[/b][z]" in done.stdout
 
 
 def test_dry_run_writes_nothing(config: Path) -> None:

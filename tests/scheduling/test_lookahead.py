@@ -103,6 +103,11 @@ def test_a_plan_of_like_devices_takes_what_its_slowest_takes() -> None:
     assert np.all(np.diff(law.seconds[law.order]) >= 0)
 
 
+def test_equal_devices_are_of_one_speed() -> None:
+    times = plan_costs([2.0] * 30 + [1.0] * 10, np.zeros(40, int)).times
+    assert Law.of(times, 3).speed.tolist() == [2] * 30 + [0] * 10
+
+
 @pytest.mark.parametrize("form", ["linear", "squares", "product"])
 @pytest.mark.parametrize("variance", ["raw", "per-mean"])
 def test_slopes_are_differences_of_the_cost(form: str, variance: str) -> None:

@@ -48,3 +48,11 @@ def test_without_a_sweep_there_is_one_point() -> None:
 def test_wrong_sweeps_are_named(sweep: object, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         points(tables(sweep=sweep), "")
+
+
+def test_what_is_set_in_a_scheduler_outlives_the_choice_of_the_scheduler() -> None:
+    """Whatever stands first in the file."""
+    for choice in ({"scheduler.kind": ["exact"]}, {"scheduler": [{"kind": "exact"}]}):
+        for sweep in ({"scheduler.horizon": [5.0], **choice}, {**choice, "scheduler.horizon": [5.0]}):
+            (point,) = points({"sweep": sweep}, "test")
+            assert point.tables["scheduler"] == {"kind": "exact", "horizon": 5.0}

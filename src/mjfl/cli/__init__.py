@@ -95,14 +95,14 @@ def run(
 ) -> None:
     """Run one config, or a comparison: one that sweeps the scheduler and names none itself.
 
-    Exit codes: 0 done, 1 failed, 2 usage or config, 3 budget spent, 130 interrupted.
+    Exit codes: 0 done, 1 failed, 2 usage or config, 3 budget spent (of a comparison: of wall time), 130 interrupted.
     """
     from mjfl import app
     from mjfl.config import load
     from mjfl.studies.grid import is_comparison
 
     if resume is not None:
-        if config is not None or settings or out is not None or dry_run:
+        if config is not None or settings or out is not None or dry_run or processes > 1:
             raise ConfigError("--resume takes nothing but the run's folder: its config is in it")
         from mjfl.results.folder import RunFolder
 
@@ -114,7 +114,7 @@ def run(
             _compare(tables, source, settings, out, processes, json=json, plain=plain, dry_run=dry_run)
         checked = load.check(tables, source)
         if dry_run:
-            _explain(checked, json=json)
+            _explain(checked, plain=plain, json=json)
             return
         _warn(checked)
         folder = app.create(checked, out or Path("runs"))
@@ -212,19 +212,19 @@ def _compare(
 ) -> Never:
     from mjfl.cli.sweep import explain, sweep
 
-    _refuse_swept(tables, settings or [])
+    _refuse_swept(tables, source, settings or [])
     if dry_run:
         explain(tables, source, _console(plain), json=json)
         raise typer.Exit
     raise typer.Exit(sweep(tables, source, out, processes, _console(plain), json=json, figure=figure))
 
 
-def _refuse_swept(tables: dict[str, Any], settings: list[str]) -> None:
+def _refuse_swept(tables: dict[str, Any], source: str, settings: list[str]) -> None:
     """What is swept cannot be set as well: the sweep would win, silently."""
     from mjfl.studies.grid import axes
 
     keys = {setting.partition("=")[0].strip() for setting in settings}
-    for axis in axes(tables.get("sweep", {}), ""):
+    for axis in axes(tables.get("sweep", {}), source):
         for key in keys:
             if key == axis or axis.startswith(f"{key}.") or key.startswith(f"{axis}."):
                 raise ConfigError(f"is swept ({axis}); say --set 'sweep.{axis}=[...]' instead", path=f"--set {key}")
@@ -244,18 +244,19 @@ def _warn(config: "Config") -> None:
         print(f"mjfl: note: {note}", file=sys.stderr)
 
 
-def _explain(config: "Config", *, json: bool) -> None:
+def _explain(config: "Config", *, plain: bool, json: bool) -> None:
     from mjfl.cli import listings
 
-    listings.explain(config, _console(plain=False), json=json)
+    listings.explain(config, _console(plain), json=json)
 
 
 def _console(plain: bool) -> "Console":
     from rich.console import Console
 
-    console = Console(no_color=plain or None, force_terminal=False if plain else None, highlight=False)
+    # Without markup: what stands in brackets in a path or a label is part of it.
+    console = Console(no_color=plain or None, force_terminal=False if plain else None, highlight=False, markup=False)
     if not console.is_terminal:
-        console = Console(no_color=True, highlight=False, width=200)
+        console = Console(no_color=True, highlight=False, markup=False, width=200)
     return console
 
 

@@ -48,7 +48,7 @@ class Scheduler(ABC):
                 raise ConfigError(problem, path=f"scheduler.{name}")
 
     def groundwork(self, problem: Problem) -> Iterable[Step]:
-        """Work that takes minutes and is done at most once, such as training: iterating does it, before `prepare`.
+        """Long work such as training, which need not be done twice: iterating does it, before `prepare`.
 
         Nothing may depend on whether it was called.
         """

@@ -22,10 +22,7 @@ class Point:
 
 def points(tables: dict[str, Any], source: str) -> list[Point]:
     """All combinations, in the order of the file."""
-    sweep = tables.get("sweep", {})
-    if not isinstance(sweep, dict):
-        raise ConfigError(f"is {sweep!r}; a table is needed", path="sweep", source=source)
-    lists = axes(sweep, source)
+    lists = axes(tables.get("sweep", {}), source)
     size = 1
     for values in lists.values():
         size *= len(values)
@@ -42,8 +39,10 @@ def is_comparison(tables: dict[str, Any]) -> bool:
     return "scheduler" not in tables and isinstance(swept, dict) and any(key.startswith("scheduler") for key in swept)
 
 
-def axes(sweep: dict[str, Any], source: str, prefix: str = "") -> dict[str, list[Any]]:
+def axes(sweep: Any, source: str, prefix: str = "") -> dict[str, list[Any]]:
     """`"scheduler.kind" = [...]` and `scheduler.kind = [...]` mean the same."""
+    if not isinstance(sweep, dict):
+        raise ConfigError(f"is {sweep!r}; a table is needed", path="sweep", source=source)
     found: dict[str, list[Any]] = {}
     for key, value in sweep.items():
         path = f"{prefix}{key}"
@@ -60,14 +59,19 @@ def axes(sweep: dict[str, Any], source: str, prefix: str = "") -> dict[str, list
 
 def _point(tables: dict[str, Any], settings: dict[str, Any]) -> Point:
     point = deepcopy({key: value for key, value in tables.items() if key != "sweep"})
-    for key, value in settings.items():
+    for key in sorted(settings, key=_whole_tables_first):
         if key == "scheduler.kind":
-            _choose_scheduler(point, value)
+            _choose_scheduler(point, settings[key])
         else:
-            load.set_path(point, key, deepcopy(value))
+            load.set_path(point, key, deepcopy(settings[key]))
     seed = settings.get("seed")
     label = ", ".join(_label(key, value) for key, value in settings.items() if key != "seed")
     return Point(point, label or "all", seed if isinstance(seed, int) else None)
+
+
+def _whole_tables_first(key: str) -> tuple[int, bool]:
+    """What replaces a table comes before what is set in it."""
+    return key.count("."), key != "scheduler.kind"
 
 
 def _choose_scheduler(point: dict[str, Any], kind: Any) -> None:

@@ -68,6 +68,7 @@ class Auto(Scheduler):
         return [file for asked in self._asked.values() for file in asked.files()]
 
     def groundwork(self, problem: Problem) -> Iterable[Step]:
+        """A run that is resumed rehearses again, and goes on with what it had chosen."""
         for asked in self._asked.values():
             yield from asked.groundwork(problem)
         if not alike(problem.times[0], problem.jobs[0]):  # or it is better to wait until something is known

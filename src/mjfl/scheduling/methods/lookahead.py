@@ -6,8 +6,8 @@
    waiting, the longest time less the mean, weighs more than work (`waiting`), and a device counts with the time that
    the slowest of a whole plan of its like would take: slow devices come in rounds of their own.
 2. Unfairness counts when the run ends, and learning is wanted early: fairness weighs less at first (`first` over the
-   plan's size, for what few devices show is noise, which even counts lessen), and more in the last of the job's maximum
-   rounds (`last`), in units of the given weight.
+   plan's size, but at least a quarter and at most `last`: what few devices show is noise, which even counts lessen), and
+   more in the last of the job's maximum rounds (`last`), in units of the given weight.
 3. Where devices' losses depend on their speed, speed decides what the model learns. Their losses in recent rounds, by
    speed, show what is missing; its holders may cost more time (`curiosity`), the faster of them first. Where no losses
    are known, nothing is done.
@@ -116,8 +116,8 @@ class Law:
     def of(cls, times: DeviceTimes, size: int) -> "Law":
         harmonic = float((1 / np.arange(1, size + 1)).sum())  # E[max] of n Exp(1)
         alike = DeviceTimes(times.shift + harmonic * times.delay, np.zeros_like(times.delay))
-        speed = np.empty(times.devices, np.int64)
-        speed[alike.order] = np.arange(times.devices) * _SPEEDS // times.devices
+        in_order = alike.expected[alike.order]
+        speed = np.searchsorted(in_order, alike.expected) * _SPEEDS // times.devices  # equals are of one class
         reference = alike.mean_slowest_of_random(size)
         scale = times.mean_slowest_of_random(size) / reference if reference > 0 else 1.0
         return cls(times, alike.expected, alike.order, speed, reference, scale)

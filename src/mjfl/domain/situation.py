@@ -55,13 +55,9 @@ class Situation:
         devices = np.asarray(chosen)
         if devices.ndim != 1 or devices.dtype.kind not in "iu" or not 1 <= len(devices) <= self.size:
             return False
-        devices = np.sort(devices)
-        return bool(
-            devices[0] >= 0
-            and devices[-1] < len(self.free)
-            and self.free[devices].all()
-            and (devices[1:] != devices[:-1]).all()
-        )
+        members = devices.tolist()
+        different = len(set(members)) == len(members)
+        return different and min(members) >= 0 and max(members) < len(self.free) and bool(self.free[devices].all())
 
     @cached_property
     def rng(self) -> np.random.Generator:

@@ -251,10 +251,12 @@ class Engine:
         merged = self.learner.merge(job, state.weights, updates)
         if len(merged.losses):
             losses[answered] = merged.losses
-        unusable = np.array(merged.rejected, np.int64)
-        rejected, used = answered[unusable], np.delete(answered, unusable)
-        if len(used) < needed:
-            return Aggregated(used, rejected, losses, None, failed=True)
+        rejected, used = answered[:0], answered
+        if merged.rejected:
+            unusable = np.array(merged.rejected, np.int64)
+            rejected, used = answered[unusable], np.delete(answered, unusable)
+            if len(used) < needed:
+                return Aggregated(used, rejected, losses, None, failed=True)
         state.weights = merged.weights
         progress = self.learner.score(job, state.round, state.weights)
         state.progress = progress or state.progress

@@ -6,8 +6,8 @@
    waiting, the longest time less the mean, weighs more than work (`waiting`), and a device counts with the time that
    the slowest of a whole plan of its like would take: slow devices come in rounds of their own.
 2. Unfairness counts when the run ends, and learning is wanted early: fairness weighs less at first (`first` over the
-   plan's size, but at least a quarter and at most `last`: what few devices show is noise, which even counts lessen), and
-   more in the last of the job's maximum rounds (`last`), in units of the given weight.
+   plan's size, from a quarter to `last`: what few devices show is noise, which even counts lessen), and more in the
+   last of the job's maximum rounds (`last`), in units of the given weight.
 3. Where devices' losses depend on their speed, speed decides what the model learns. Their losses in recent rounds, by
    speed, show what is missing; its holders may cost more time (`curiosity`), the faster of them first. Where no losses
    are known, nothing is done.

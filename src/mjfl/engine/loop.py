@@ -61,11 +61,15 @@ class Engine:
         if not state.begun:
             state.begun = True
             yield [run_started(self.problem, state, self.scheduler.name, self.backend.now)]
+        waiting = self._candidates()
         while not state.ended:
-            if (waiting := self._candidates()) and (started := self._start_rounds(waiting)):
+            if waiting and (started := self._start_rounds(waiting)):
                 yield started
                 waiting = self._candidates()
-            yield self._next_answer(waiting)
+            events = self._next_answer(waiting)
+            yield events
+            if waiting or len(events) > 1:  # else one device of several has answered, and no job waits yet
+                waiting = self._candidates()
 
     def state(self) -> dict[str, Any]:
         """What a resumed run needs, between two steps."""

@@ -1,6 +1,6 @@
 """Small problems for tests, made by hand."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from mjfl.domain.plan import Plan
 from mjfl.domain.situation import Outcome, Situation
 from mjfl.domain.times import DeviceTimes
 from mjfl.engine.loop import Engine
+from mjfl.results.checkpoints import decoded, encoded
 from mjfl.results.metrics import RunSummary
 
 
@@ -103,3 +104,15 @@ def run(*, score: bool = True, **changes: Any) -> RunSummary:
     for event in engine(parts(**changes), score=score).run():
         summary.add(as_mapping(event))
     return summary
+
+
+def assert_goes_on_the_same(cuts: Iterable[int], **changes: Any) -> None:
+    """A run that is stopped after so many steps, saved and restored has the events of an undisturbed one."""
+    whole = list(engine(parts(**changes)).steps())
+    for cut in cuts:
+        first, second = engine(parts(**changes)), engine(parts(**changes))
+        steps = first.steps()
+        for _ in range(cut):
+            next(steps)
+        second.restore(decoded(encoded(first.state())))
+        assert [e for step in second.steps() for e in step] == [e for step in whole[cut:] for e in step]

@@ -4,12 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from factories import engine, parts, run, tables
+from factories import assert_goes_on_the_same, engine, parts, run, tables
 
 from mjfl.config import load
 from mjfl.domain.events import DeviceFinished, RoundFinished, RoundStarted, SchedulerRemark
 from mjfl.errors import ConfigError
-from mjfl.results.checkpoints import decoded, encoded
 from mjfl.scheduling.base import Scheduler
 
 DRIFT = {"share": 0.2, "factor": 3.0, "at": 2000.0}
@@ -71,15 +70,7 @@ def test_the_future_is_not_told() -> None:
 
 
 def test_a_resumed_run_goes_on_the_same() -> None:
-    options: dict[str, Any] = {"fleet__drift": {**DRIFT, "at": 500.0}, "defaults__max_rounds": 20}
-    whole = list(engine(parts(**options)).steps())
-    for cut in range(5, len(whole), 150):
-        first, second = engine(parts(**options)), engine(parts(**options))
-        steps = first.steps()
-        for _ in range(cut):
-            next(steps)
-        second.restore(decoded(encoded(first.state())))
-        assert [e for step in second.steps() for e in step] == [e for step in whole[cut:] for e in step]
+    assert_goes_on_the_same(range(5, 600, 150), fleet__drift={**DRIFT, "at": 500.0}, defaults__max_rounds=20)
 
 
 def test_nobody_drifts_where_no_share_does() -> None:

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +14,8 @@ from mjfl.scheduling.skyband import frontier
 from mjfl.testing.problems import problem_of
 
 
-def prepared(now: Situation, **options: float) -> Dnn:
-    scheduler = Dnn(**options)  # type: ignore[arg-type]
+def prepared(now: Situation, **options: Any) -> Dnn:
+    scheduler = Dnn(**options)
     scheduler.prepare(problem_of(now))
     return scheduler
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from factories import engine, parts, run, tables
+from factories import assert_goes_on_the_same, engine, parts, run, tables
 
 from mjfl import app
 from mjfl.config import load
@@ -16,7 +16,6 @@ from mjfl.domain.plan import Plan
 from mjfl.domain.problem import Problem
 from mjfl.domain.situation import Outcome, Situation
 from mjfl.errors import RunFailed
-from mjfl.results.checkpoints import decoded, encoded
 from mjfl.results.log import read
 from mjfl.scheduling.base import Remark, Scheduler
 from mjfl.scheduling.estimated import Estimated, Knowledge
@@ -214,15 +213,7 @@ def test_constant_times_are_known_once_they_are_seen() -> None:
 
 
 def test_a_resumed_run_goes_on_the_same() -> None:
-    for cut in (3, 100, 500):
-        options: dict[str, Any] = {"knowledge": {"warm_up": 2}, "defaults__max_rounds": 40, "fleet__dropout": 0.1}
-        whole = list(engine(parts(**options)).steps())
-        first, second = engine(parts(**options)), engine(parts(**options))
-        steps = first.steps()
-        for _ in range(cut):
-            next(steps)
-        second.restore(decoded(encoded(first.state())))
-        assert [e for step in second.steps() for e in step] == [e for step in whole[cut:] for e in step]
+    assert_goes_on_the_same((3, 100, 500), knowledge={"warm_up": 2}, defaults__max_rounds=40, fleet__dropout=0.1)
 
 
 def test_a_run_folder_goes_on_the_same(tmp_path: Path) -> None:
@@ -273,12 +264,16 @@ def test_a_changed_device_is_told() -> None:
     assert any("more devices" in alarm.text for alarm in said[1:])  # not five lines a round
 
 
+@dataclass
+class Wrong(Scheduler):
+    def select(self, now: Situation) -> Ints:
+        return np.array([0, 100])
+
+
 def test_a_wrong_plan_is_named_here_too() -> None:
     made = parts()
-    wrong = Spy()
-    wrong.select = lambda now: np.array([0, 100])  # type: ignore[method-assign]
-    made.scheduler = Estimated(wrong, Knowledge(0))
-    with pytest.raises(RunFailed, match=r"spy chose \[0, 100\]"):
+    made.scheduler = Estimated(Wrong(), Knowledge(0))
+    with pytest.raises(RunFailed, match=r"wrong chose \[0, 100\]"):
         list(engine(made).run())
 
 

@@ -1,5 +1,6 @@
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,13 +13,13 @@ from mjfl.scheduling.methods.oort import Oort
 from mjfl.testing.problems import problem_of
 
 
-def decision(devices: int = 40, size: int = 5, **changes: object) -> Situation:
+def decision(devices: int = 40, size: int = 5, **changes: Any) -> Situation:
     """Device k takes k + 1 seconds."""
-    return situation(plan_costs(np.arange(1.0, devices + 1), np.zeros(devices, np.int64)), size, **changes)  # type: ignore[arg-type]
+    return situation(plan_costs(np.arange(1.0, devices + 1), np.zeros(devices, np.int64)), size, **changes)
 
 
-def prepared(now: Situation, **options: float) -> Oort:
-    scheduler = Oort(**options)  # type: ignore[arg-type]
+def prepared(now: Situation, **options: Any) -> Oort:
+    scheduler = Oort(**options)
     scheduler.prepare(problem_of(now))
     return scheduler
 

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +12,8 @@ from mjfl.scheduling.methods.power_of_choice import PowerOfChoice
 from mjfl.testing.problems import problem_of
 
 
-def decision(devices: int, size: int, **changes: object) -> Situation:
-    return situation(plan_costs(np.ones(devices), np.zeros(devices, np.int64)), size, **changes)  # type: ignore[arg-type]
+def decision(devices: int, size: int, **changes: Any) -> Situation:
+    return situation(plan_costs(np.ones(devices), np.zeros(devices, np.int64)), size, **changes)
 
 
 def asking_everybody(now: Situation) -> PowerOfChoice:

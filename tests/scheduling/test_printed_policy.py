@@ -35,7 +35,7 @@ def by_hand(learner: PolicyGradient, now: Any, plans: Ints, rewards: Floats) -> 
             total = total + chances[k].log() * (reward - learner.baselines[0]) / len(plans)
     total.backward()
     gradients = [weights.grad for weights in network.parameters() if weights.grad is not None]
-    length = float(torch.sqrt(sum((g * g).sum() for g in gradients)))  # type: ignore[arg-type]
+    length = float(torch.sqrt(sum(((g * g).sum() for g in gradients), torch.zeros(()))))
     with torch.no_grad():
         for weights in network.parameters():
             assert weights.grad is not None

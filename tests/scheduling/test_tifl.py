@@ -1,5 +1,6 @@
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +14,9 @@ from mjfl.scheduling.methods.tifl import Tifl, chances_by_rank
 from mjfl.testing.problems import problem_of
 
 
-def decision(devices: int = 50, size: int = 4, **changes: object) -> Situation:
+def decision(devices: int = 50, size: int = 4, **changes: Any) -> Situation:
     """Device k takes k + 1 seconds: tiers are runs of neighbours."""
-    return situation(plan_costs(np.arange(1.0, devices + 1), np.zeros(devices, np.int64)), size, **changes)  # type: ignore[arg-type]
+    return situation(plan_costs(np.arange(1.0, devices + 1), np.zeros(devices, np.int64)), size, **changes)
 
 
 def prepared(now: Situation, **options: int) -> Tifl:
